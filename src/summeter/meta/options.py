@@ -479,8 +479,9 @@ class StudyDecorator(Generic[P, OptionsT]):
             bound = positional.bind(*args, **named_inputs)
             bound.apply_defaults()
             for name, value in bound.arguments.items():
-                if isinstance(value, str | Path) and str not in get_args(hints[name]):
-                    if RunFolder not in (hints[name], *get_args(hints[name])):
+                types = (hints[name], *get_args(hints[name]))
+                if isinstance(value, str | Path) and str not in types:
+                    if RunFolder not in types:
                         raise UsageError(f"{name} is a path; read the data with sm.load({str(value)!r})")
                     bound.arguments[name] = RunFolder(value)
             for name in judged:
