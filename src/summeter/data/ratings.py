@@ -293,18 +293,34 @@ def read_columns(
         rows = () if kind is None else read_rows(ratings, faults, kind, delimiter=delimiter, encoding=encoding)
     else:
         rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(rows_in(ratings).rows, 1))
-    columns: dict[str, list[Any]] = {}
     lines: list[int] = []
+
+    def contents() -> Iterator[Mapping[str, Any]]:
+        for row in rows:
+            yield row.cells
+            lines.append(row.line)
+
+    return columns_of(contents()), lines
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of rows, in which None is an empty cell.
+
+    >>> columns_of([{"a": 1}, {"a": " ", "b": "x"}])
+    {'a': [1, None], 'b': [None, 'x']}
+    """
+    columns: dict[str, list[Any]] = {}
     texts: dict[str, str] = {}  # stores equal strings once
+    count = 0
     for row in rows:
-        for name, cell in row.cells.items():
+        for name, cell in row.items():
             cells = columns.setdefault(name, [])
-            cells.extend([None] * (len(lines) - len(cells)))
+            cells.extend([None] * (count - len(cells)))
             cells.append((texts.setdefault(cell, cell) if cell.strip() else None) if isinstance(cell, str) else cell)
-        lines.append(row.line)
+        count += 1
     for cells in columns.values():
-        cells.extend([None] * (len(lines) - len(cells)))
-    return columns, lines
+        cells.extend([None] * (count - len(cells)))
+    return columns
 
 
 def _pairs(names: Names, parameter: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Read the votes of a judge and of people from a file of any origin.
 
 A *wide* file has a row per item and a column for the judge and for each annotator; a *long* file has a row per vote,
-with a column of raters and a column of values. The judge of a long file is one of the raters, or a further column.
+with a column of raters and a column of values. The judge of a long file is one of the raters, or a further column. A
+log of an evaluation tool is a wide file (see `data.logs`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import numpy as np
 from summeter.choices import AggregationRule
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import file_name
-from summeter.data.ratings import cell_name, cell_number, is_numeric, read_columns, word_of
+from summeter.data.logs import read_log
+from summeter.data.logs.table import VoteTable
+from summeter.data.ratings import cell_name, cell_number, columns_of, is_numeric, read_columns, word_of
 from summeter.meta.inputs import LARGEST
 from summeter.meta.sample import Rater, Sample, Units
 from summeter.records import Message, Parameter, UsageError, describe
@@ -99,7 +102,17 @@ def read_judged(
     """
     faults = Faults(file_name(source) if isinstance(source, str | Path) else "rows")
     how = dict(reading or {})
-    cells, lines = read_columns(source, faults, how.pop("format", None), **how)
+    named = how.pop("format", None)
+    log = read_log(Path(source), how, faults) if isinstance(source, str | Path) and named is None else None
+    announced: list[str] = []
+    if log is None:
+        cells, lines = read_columns(source, faults, named, **how)
+    else:
+        cells, lines = columns_of(log[1].rows.values()), log[1].lines
+        faults.stop()
+        given = _roles_in(log[1], given)
+        text = f"{faults.file} was read as {log[0].name}: {len(lines):,} items"
+        announced.append(f"{text}; judges: {', '.join(log[1].judges)}; people: {', '.join(log[1].people) or 'none'}")
     if not lines and not faults.count:
         faults.fail(None, None, "contains no rows; give one row per item or per vote")
     faults.stop()
@@ -111,7 +124,25 @@ def read_judged(
             known = [each for each in found if each is not None]
             raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{meant(name, known)}")
     for aspect in [name for name in found if name in aspects] if role.aspect and aspects else found:
-        yield table.items(aspect)
+        items = table.items(aspect)
+        yield replace(items, notes=(*announced, *items.notes))
+
+
+def _roles_in(log: VoteTable, given: FileColumns) -> FileColumns:
+    """Return the roles of the columns of a log: its only judge, or the only one whose score people gave too."""
+    judge = given.judge
+    if judge is None:
+        rated = [name for name in log.judges if name in log.people.values()]
+        found = log.judges if len(log.judges) == 1 else rated
+        if len(found) != 1:
+            several = f"the log has several judges: {', '.join(log.judges)}" if log.judges else "the log has no judge"
+            raise UsageError(f"{several}; give ", Parameter("judge", (*log.judges, "COLUMN")[0]))
+        judge = found[0]
+    scores = {judge} & {*log.people.values()} or {*log.people.values()}
+    people = tuple(name for name, score in log.people.items() if score in scores) if len(scores) == 1 else ()
+    roles = {"item": "item", "document": "document", "system": "system", "text": "output"}
+    known = {role: getattr(given, role) or (name if name in log.roles else None) for role, name in roles.items()}
+    return replace(given, judge=judge, human=given.human or people, **known)
 
 
 class _Roles:
