@@ -257,6 +257,9 @@ def test_a_text_that_does_not_fit_a_cell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"document of row 1 has 40,000 characters"):
         export(load([{"document": "x" * 40_000, "summary": "x"}]), tmp_path / "rows.xlsx")
     assert not list(tmp_path.iterdir())
+    # A number of a sheet has 15 digits.
+    export(load([{"document": "x", "summary": "x", "tweet": 1_152_921_504_606_846_977}]), tmp_path / "rows.xlsx")
+    assert next(iter(load(tmp_path / "rows.xlsx").summaries)).extra["tweet"] == "1152921504606846977"
 
 
 @pytest.mark.shared

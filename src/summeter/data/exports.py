@@ -238,6 +238,8 @@ def _write_xlsx(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     sheet = book.create_sheet("rows")
 
     def written(cell: Any) -> Any:
+        if isinstance(cell, int) and abs(cell) >= 10**15:
+            cell = str(cell)  # a number in a sheet has 15 digits
         if not isinstance(cell, str):
             return cell
         text = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("\ufffd", cell))
