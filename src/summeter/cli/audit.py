@@ -106,7 +106,7 @@ def sensitivity(
     output: Output,
     **options: Any,
 ) -> None:
-    """Plant errors in summaries of DATA and count those that a judge notices.
+    """Plant errors in texts of DATA and count those noticed.
 
     The same summaries are also rewritten without changing their meaning, which should not lower a verdict.
     """

@@ -38,7 +38,7 @@ GROUPS = {
         "trust": ("trust:command", "Say how far a judge can be trusted, and why."),
         "meta": ("meta:app", "Compare judges with people, and with each other."),
         "advise": ("advise:command", "Recommend a judge for your data."),
-        "audit": ("audit:app", "Test a judge against prompt injection and planted errors."),
+        "audit": ("audit:app", "Test a judge with injected prompts and planted errors."),
         "train": ("train:train", "Train a judge on human labels."),
     },
     "Annotate": {
