@@ -13,6 +13,7 @@ import pytest
 import summeter as sm
 from summeter.engine.progress import Line, Progress, in_notebook
 from summeter.records import InstallError
+from summeter.scoring.frames import to_frame
 
 HOSTILE = "<script>alert(1)</script>"
 ROWS = [
@@ -69,6 +70,8 @@ def test_frames_have_the_rows(results: dict[str, Any]) -> None:
     assert results["run"].to_polars().shape == results["scores"].to_pandas().shape
     first = results["human"].to_dicts()[0]
     assert (first["document_id"], first["unit"], first["index"], first["label"]) == ("d1", "sentence", 0, 1)
+    mixed = to_frame([{"details": {"raters": 2}}, {"details": {"raters": [{"n": 1}]}}, {"details": {}}], "polars")
+    assert mixed["details"].to_list() == ['{"raters": 2}', '{"raters": [{"n": 1}]}', "{}"]
 
 
 def test_a_missing_library_is_named(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 from typing import Any, Literal, TypeVar
@@ -19,7 +20,8 @@ _EMPTY: tuple[object, ...] = (None, (), [], {}, "")
 def to_frame(rows: Iterable[Mapping[str, Any]], library: Literal["pandas", "polars"] = "pandas") -> Any:
     """Return the rows as a data frame of pandas or polars.
 
-    Raises InstallError, which names the extra to install, if the library is not installed.
+    In polars, a dictionary is JSON text, because the types of its fields can differ from row to row. Raises
+    InstallError, which names the extra to install, if the library is not installed.
     """
     try:
         if library == "pandas":
@@ -29,7 +31,11 @@ def to_frame(rows: Iterable[Mapping[str, Any]], library: Literal["pandas", "pola
         import polars as pl
     except ImportError as error:
         raise InstallError.missing(library, library) from error
-    return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
+    cells = (
+        {name: json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict) else cell for name, cell in row.items()}
+        for row in rows
+    )
+    return pl.DataFrame(list(cells), infer_schema_length=None, strict=False)
 
 
 class Frames:
