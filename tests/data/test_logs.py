@@ -77,7 +77,7 @@ LM_EVAL = [
     }
     for n in (0, 1) for name in ("none", "strict")
 ]  # fmt: skip
-EVALS = [
+EVALS: list[dict[str, Any]] = [
     {"spec": {"run_id": "r", "eval_name": "e", "completion_fns": ["gpt"]}},
     *(
         {"run_id": "r", "event_id": n, "sample_id": f"s{n // 2}", "type": kind, "data": data}
@@ -155,7 +155,7 @@ def test_layouts(
     tmp_path: Path, name: str, content: Any, judges: list[str], people: list[str], first: dict[str, Any]
 ) -> None:
     faults = Faults(name)
-    found = read_log(write(tmp_path / name, content), {}, faults)
+    found = read_log(write(tmp_path / name, content), None, {}, faults)
     faults.stop()
     assert found is not None
     table = found[1]
@@ -166,7 +166,7 @@ def test_layouts(
 def test_eval_files_are_as_json_and_damage_is_found(tmp_path: Path) -> None:
     file = zipped(tmp_path / "log.eval", inspect_log())
     tables = [
-        read_log(each, {}, Faults("log")) for each in (file, write(tmp_path / "log.json", inspect_log()))
+        read_log(each, None, {}, Faults("log")) for each in (file, write(tmp_path / "log.json", inspect_log()))
     ]  # fmt: skip
     assert tables[0] is not None
     assert tables[1] is not None
@@ -194,7 +194,7 @@ def test_eval_files_with_zstandard(tmp_path: Path) -> None:
         import zlib
 
         member.compress_type, member.file_size, member.CRC = 93, len(content), zlib.crc32(content)
-    found = read_log(frames, {}, Faults("log"))
+    found = read_log(frames, None, {}, Faults("log"))
     assert found is not None
     assert len(found[1].rows) == 4
 
@@ -240,3 +240,25 @@ def test_trust_on_scores_of_people_and_a_judge(tmp_path: Path) -> None:
         sm.trust(alone)
     with pytest.raises(UsageError, match="several judges: grader"):
         sm.trust(write(tmp_path / "log.json", inspect_log(edited=False)))
+
+
+def test_votes_in_a_second_file(tmp_path: Path) -> None:
+    events = EVALS[:1]
+    events += [{"sample_id": f"s{n}", "type": "match", "data": {"correct": n % 2 == 0}} for n in range(40)]
+    file = write(tmp_path / "evals.jsonl", events)
+    wide = [{"sample_id": f"s{n}", "ann": n % 2 == 0, "ben": n % 2 == 0 or n < 10} for n in range(40)]
+    long = [
+        {"sample_id": each["sample_id"], "rater": name, "vote": each[name]} for each in wide for name in ("ann", "ben")
+    ]
+    for name, rows in (("wide.jsonl", wide), ("long.jsonl", [*long, {**long[0], "sample_id": "other"}])):
+        reading = {"ratings": str(write(tmp_path / name, rows)), "on": "item=sample_id"}
+        study = sm.trust(file, reading=reading, resamples=50)
+        assert study.one(statistic="agreement").value == 1.0  # ties of ann and ben are left out
+        ben = sm.trust(file, reading=reading, human=["ben"], resamples=50)
+        assert ben.one(statistic="agreement").value == pytest.approx((35 / 40 - 0.5) / 0.5)
+    assert "1 of 81 rows match no item" in " ".join(str(study).split())
+    with pytest.raises(UsageError, match="no column identifies an item"):
+        sm.trust(file, reading={"ratings": str(tmp_path / "wide.jsonl")})
+    again = str(write(tmp_path / "again.jsonl", [wide[0], wide[0]]))
+    with pytest.raises(InputError, match=r"again\.jsonl:2: ann: is a second vote of 'ann'"):
+        sm.trust(file, reading={"ratings": again, "on": "item=sample_id"})

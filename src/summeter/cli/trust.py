@@ -36,11 +36,14 @@ def trust(
     else:
         if len(sources) > 1:
             raise UsageError("give one FILE, or folders of runs")
-        of_runs = {"gold": given.gold_source, **{n: given.reading[n] for n in ("ratings", "on", "aspects")}}
-        for name, value in {**of_runs, "map": given.reading["map_"], "preset": given.reading["preset"]}.items():
+        of_runs = {"gold": given.gold_source, **{n: given.reading[n] for n in ("aspects", "preset")}}
+        if given.reading["on"] and not given.reading["ratings"]:
+            raise UsageError("--on has no effect without --ratings; leave it out")
+        for name, value in {**of_runs, "map": given.reading["map_"]}.items():
             if value:
                 raise UsageError(f"--{name} has no effect on a FILE; leave it out")
-        reading = {"format": given.reading["input_format"], **{n: given.reading[n] for n in ("delimiter", "encoding")}}
+        names = ("delimiter", "encoding", "ratings", "on")
+        reading = {"format": given.reading["input_format"], **{name: given.reading[name] for name in names}}
         result = study(sources[0], reading=reading, **values)
     given.parts = [part if not isinstance(part, str) else in_options(part) for part in result.parts()]
     given.fields = {"verdict": result.verdict}

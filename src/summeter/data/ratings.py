@@ -188,7 +188,7 @@ def join(
             raise UsageError(_no_column("rater", name, columns, faults.file))
     used = {*key.values(), *rater_columns}
     if len(rater_columns) > 1:  # a column for each rater
-        names = [] if aspects is None else list(_pairs(aspects, "aspects"))
+        names = [] if aspects is None else list(column_pairs(aspects, "aspects"))
         if len(names) != 1:
             what = f"{faults.file} has a column for each rater; name the one aspect that they rated with "
             raise UsageError(what, Parameter("aspects", "ASPECT"))
@@ -323,10 +323,10 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
-def _pairs(names: Names, parameter: str) -> dict[str, str]:
+def column_pairs(names: Names, parameter: str) -> dict[str, str]:
     """Parse names of columns.
 
-    >>> _pairs("id, system=model", "on")
+    >>> column_pairs("id, system=model", "on")
     {'id': 'id', 'system': 'model'}
     """
     if isinstance(names, Mapping):
@@ -360,7 +360,7 @@ def _key(data: Summaries, columns: _Columns, file: str, on: Names | None, source
             raise UsageError(what, _likely(data, columns), f"; it has: {', '.join(columns)}")
         return usual
     fields = {column: field.removeprefix("extra.") for field, column in sources.items()}
-    key = {fields.get(name, name): column for name, column in _pairs(on, "on").items()}
+    key = {fields.get(name, name): column for name, column in column_pairs(on, "on").items()}
     for column in key.values():
         if column not in columns:
             text = _no_column("on", column, columns, file)
@@ -470,7 +470,7 @@ def _layout(
     """
     others = [name for name in columns if name not in used]
     numeric = [name for name in others if not _NO_RATING.fullmatch(name) and is_numeric(columns[name])]
-    wanted = {} if aspects is None else {column: name for name, column in _pairs(aspects, "aspects").items()}
+    wanted = {} if aspects is None else {column: name for name, column in column_pairs(aspects, "aspects").items()}
     values = [name for name in others if word_of(name) in _VALUE]
     # Numbers of questions are aspects if another column has the values.
     naming = [name for name in others if word_of(name) in _ASPECT and (values or name not in numeric)]

@@ -138,7 +138,7 @@ class TrustOptions(Judges, JudgmentSet, By, Draws):
         None, description="Annotator against whom judge and others are scored in the alt-test. Default: all others."
     )
     reading: Annotated[Mapping[str, str | None] | None, CommandLine(python_only=True)] = Field(
-        None, description="The `format`, `delimiter` and `encoding` of a FILE. Default: detected."
+        None, description="The `format`, `delimiter`, `encoding`, `ratings` and `on` of a FILE. Default: detected."
     )
     gold_at_least: float | None = Field(None, description="Human values of at least this count as 1, others as 0.")
     source: str | None = Field(

@@ -21,7 +21,7 @@ from summeter.data.faults import Faults, meant
 from summeter.data.formats import file_name
 from summeter.data.logs import read_log
 from summeter.data.logs.table import VoteTable
-from summeter.data.ratings import cell_name, cell_number, columns_of, is_numeric, read_columns, word_of
+from summeter.data.ratings import cell_name, cell_number, column_pairs, columns_of, is_numeric, read_columns, word_of
 from summeter.meta.inputs import LARGEST
 from summeter.meta.sample import Rater, Sample, Units
 from summeter.records import Message, Parameter, UsageError, describe
@@ -97,13 +97,14 @@ def read_judged(
     """Yield the judged items of each aspect in a file, or in rows in memory.
 
     `scale` is the lowest and highest value, or "labels" for votes that are names even if they look like numbers.
-    `reading` has the `format`, `delimiter` and `encoding` of a file. Raises InputError, which names line and column,
-    for a vote that is not on the scale, and UsageError if a column is absent or ambiguous.
+    `reading` has the `format`, `delimiter` and `encoding` of a file, and `ratings`, a second file with people's votes,
+    which is joined by the columns `on`. Raises InputError, which names line and column, for a vote that is not on the
+    scale, and UsageError if a column is absent or ambiguous.
     """
     faults = Faults(file_name(source) if isinstance(source, str | Path) else "rows")
     how = dict(reading or {})
-    named = how.pop("format", None)
-    log = read_log(Path(source), how, faults) if isinstance(source, str | Path) and named is None else None
+    named, ratings, on = (how.pop(name, None) for name in ("format", "ratings", "on"))
+    log = read_log(Path(source), named, how, faults) if isinstance(source, str | Path) else None
     announced: list[str] = []
     if log is None:
         cells, lines = read_columns(source, faults, named, **how)
@@ -116,6 +117,9 @@ def read_judged(
     if not lines and not faults.count:
         faults.fail(None, None, "contains no rows; give one row per item or per vote")
     faults.stop()
+    if ratings is not None:
+        given, note = _with_ratings(faults.of(file_name(ratings)), cells, given, ratings, on)
+        announced.append(note)
     role = _Roles(faults.file, cells, given)
     table = _Table(faults, cells, lines, role, scale, positive)
     found = [name for name in dict.fromkeys(map(cell_name, cells[role.aspect])) if name] if role.aspect else [None]
@@ -143,6 +147,69 @@ def _roles_in(log: VoteTable, given: FileColumns) -> FileColumns:
     roles = {"item": "item", "document": "document", "system": "system", "text": "output"}
     known = {role: getattr(given, role) or (name if name in log.roles else None) for role, name in roles.items()}
     return replace(given, judge=judge, human=given.human or people, **known)
+
+
+def _with_ratings(
+    faults: Faults, cells: dict[str, list[Any]], given: FileColumns, ratings: str, on: str | None
+) -> tuple[FileColumns, str]:
+    """Add the votes in a second file to `cells` as a column per rater; return the roles and a note.
+
+    The file has a row per vote, with a column of raters, or a row per item and a column per rater.
+    """
+    columns, lines = read_columns(ratings, faults)
+    faults.stop()
+    item = given.item or ("item" if "item" in cells else None)
+    usual = ",".join(name for name in (item, given.system) if name in columns and name is not None)
+    key = column_pairs(on or usual, "on") if on or usual else {}
+    for ours, theirs in key.items():
+        for name, known, file in ((ours, cells, "the FILE"), (theirs, columns, faults.file)):
+            if name not in known:
+                text = f": {file} has no column {name!r}{meant(name, known)}; it has: {', '.join(known)}"
+                raise UsageError(Parameter("on"), text)
+    if not key:
+        has = f"; the columns are: {', '.join(columns)}"
+        raise UsageError(f"{faults.file}: no column identifies an item; give ", Parameter("on", "COLUMN=COLUMN"), has)
+    rows: dict[Any, list[int]] = {}
+    for row, names in enumerate(zip(*(map(cell_name, cells[name]) for name in key), strict=True)):
+        rows.setdefault(names, []).append(row)
+    others = [name for name in columns if name not in key.values()]
+    rater = given.rater or next((name for name in others if word_of(name) in _RATERS), None)
+    if rater is None:
+        values = [name for name in others if _HUMAN.fullmatch(name.casefold())] or others
+    else:
+        values = [given.value] if given.value else [name for name in others if word_of(name) in _VALUES]
+    if not values or not {*values, rater or values[0]} <= {*others} or (rater is not None and len(values) > 1):
+        has = f"; the columns are: {', '.join(columns)}"
+        asked = Parameter("rater", "COLUMN"), " and ", Parameter("value", "COLUMN")
+        raise UsageError(f"{faults.file}: name the columns of raters and votes with ", *asked, has)
+    people: dict[str, list[Any]] = {}
+    unmatched = 0
+    keys = zip(*(map(cell_name, columns[name]) for name in key.values()), strict=True)
+    for number, names in enumerate(keys):
+        found = rows.get(names, [])
+        unmatched += not found
+        if len(found) > 1:
+            faults.add(lines[number], ",".join(key.values()), f"belongs to {len(found)} rows; join on more columns")
+        for value in values:
+            who = value if rater is None else cell_name(columns[rater][number])
+            vote = columns[value][number]
+            if not found or vote is None:
+                continue
+            if who is None:
+                faults.add(lines[number], rater, "is empty; give each vote the name of its rater")
+                continue
+            votes = people.setdefault(
+                f"{who} (ratings)" if who in cells else who, [None] * len(next(iter(cells.values())))
+            )
+            if votes[found[0]] is not None:
+                faults.add(lines[number], value, f"is a second vote of {who!r} on this item")
+            votes[found[0]] = vote
+    if unmatched == len(lines):
+        faults.fail(None, ",".join(key.values()), Message("matches no item; name others with ", Parameter("on")))
+    faults.stop()
+    cells.update(people)
+    note = f"people in {faults.file}: {', '.join(people)}; {unmatched:,} of {len(lines):,} rows match no item"
+    return replace(given, human=given.human or tuple(people), rater=None, value=None), note
 
 
 class _Roles:

@@ -24,17 +24,24 @@ _PAGES = ("data", "traces")
 """Possible keys of the list of records in a page of an API."""
 
 
-def read_log(path: Path, how: Mapping[str, Any], faults: Faults) -> tuple[LogFormat, VoteTable] | None:
+def read_log(
+    path: Path, named: str | None, how: Mapping[str, Any], faults: Faults
+) -> tuple[LogFormat, VoteTable] | None:
     """Return the format and the votes of a log, or None if the file is of no known format of logs.
 
-    `how` has the `delimiter` and `encoding` of the file. Content that is not as expected is added to `faults`.
+    `named` is the format of the file (default: by its suffix), and `how` has its `delimiter` and `encoding`. Content
+    that is not as expected is added to `faults`.
     """
+    if str(path) == "-":
+        return None  # it can be read only once
     if path.suffix == ".eval":
         log = inspect_ai.read_eval(path, faults)
     else:
         try:
-            kind = format_of(path)
+            kind = format_of(path, named)
         except UsageError:
+            return None
+        if kind not in ("json", "jsonl"):
             return None
         log = _json(path, faults) if kind == "json" else Log(faults, {}, ())
         if not log.first:
