@@ -144,6 +144,13 @@ def test_gitlab(repository: tuple[Path, str], tmp_path: Path, root: Path) -> Non
         assert (folder / path).is_file()
 
 
+def test_a_failure_replaces_the_comment(repository: tuple[Path, str], tmp_path: Path) -> None:
+    done = run(f"python -m summeter.cli.pull_request none.jsonl -o {tmp_path}", repository[0], tmp_path, {})
+    assert done.returncode == 2
+    text = (tmp_path / "comment.md").read_text("utf-8")
+    assert f"`summeter score none.jsonl -e support -o {tmp_path}/run` failed with exit code 2" in text
+
+
 def test_a_drop_without_a_baseline_is_stated(repository: tuple[Path, str], tmp_path: Path) -> None:
     words = f"data/summaries.jsonl --max-drop faithfulness=0.02 -o {tmp_path}"
     done = run(f"python -m summeter.cli.pull_request {words}", repository[0], tmp_path, {})

@@ -228,6 +228,7 @@ def test_the_sentence_says_whether_it_got_better(tmp_path: Path) -> None:
     assert [row.reason for row in none] == ["no summary has a score in both runs"]
     moved = compare(a, run(tmp_path / "moved", {"aster": ["--"] * 8}, documents=["Other."] * 8))
     assert moved.texts["changed_document"] == 8
+    assert moved.sentence.endswith("the texts of all documents that they have in common changed.")
     assert {(item.document_changed, item.changes) for item in moved.items()} == {(True, ())}
     with pytest.raises(UsageError, match="no judge of both runs"):
         compare(a, b, aspect="fluency")

@@ -102,6 +102,25 @@ def pull_request(
     request = PullRequest.of(os.environ)
     run, page, body = out / "run", out / "report.html", [f"# summeter: `{data}`"]
     out.mkdir(parents=True, exist_ok=True)
+
+    def summeter(*words: object, allowed: Sequence[int] = (0,)) -> int:
+        """Run a command of summeter and return its exit code. Comments and exits if the code is not allowed."""
+        text = f"summeter {shlex.join(map(str, words))}"
+        typer.echo(f"$ {text}")
+        try:
+            command([str(word) for word in words])
+        except SystemExit as end:
+            code = int(end.code or 0)
+        if code not in allowed:
+            comment(
+                [*body, f"`{text}` failed with exit code {code}. The log of the job has the message."],
+                data,
+                out,
+                request,
+            )
+            sys.exit(code)
+        return code
+
     summeter("score", data, *shlex.split(score), "-o", run)
     earlier = None if not baseline else Path(baseline)
     if earlier is None and request is not None:
@@ -111,8 +130,6 @@ def pull_request(
     if earlier is not None and not (earlier / "run.json").exists():
         summeter("score", earlier, *shlex.split(score), "-o", out / "baseline")
         earlier = out / "baseline"
-    if earlier is None and max_drop:
-        body.append("Drops are not checked, because there is no baseline.")
     bounds: list[object] = [word for bound in least.split() for word in ("--min", bound)]
     if earlier is not None and max_drop:
         bounds += ["--baseline", earlier, *(word for bound in max_drop.split() for word in ("--max-drop", bound))]
@@ -131,18 +148,6 @@ def pull_request(
     summeter("report", *filter(None, (earlier, run)), "-o", page)
     comment(body, data, out, request)
     raise typer.Exit(code)
-
-
-def summeter(*words: object, allowed: Sequence[int] = (0,)) -> int:
-    """Run a command of summeter and return its exit code. Exits if the code is not allowed."""
-    typer.echo(f"$ summeter {shlex.join(map(str, words))}")
-    try:
-        command([str(word) for word in words])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    if code not in allowed:
-        sys.exit(code)
-    return code
 
 
 def at_commit(data: str, commit: str, folder: Path) -> Path | None:

@@ -486,6 +486,8 @@ class Versions(Study):
                 why = "they have no judge in common"
             elif not pairing.paired.any():
                 why = "they have no summary of the same document and system in common"
+                if pairing.moved.any():
+                    why = "the texts of all documents that they have in common changed"
             return f"{b} and {a} cannot be compared: {why}."
         judged = all((np.isnan(each.a) == np.isnan(each.b)).all() for each in pairing.scores)
         alike = all(None not in judges[:2] and not judges.changes for judges in pairing.judges)

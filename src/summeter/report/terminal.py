@@ -39,7 +39,7 @@ def outcome(page: Page) -> dict[str, str]:
     block, data = page.runs[0], page.runs[0].view.data
     of = f"{block.judged:,} of " if block.judged != len(data) else ""
     what = f"{of}{count(len(data), 'summary', 'summaries')} by {count(len(data.systems), 'system')}"
-    coverage = "nothing to judge"
+    coverage = "nothing to judge."
     if block.view.coverage is not None:
         usable = f"{block.counts.get('ok', 0):,} of {count(block.wanted, 'judgment')} usable"
         others = [f"{number:,} {status}" for status, number in block.counts.items() if status != "ok"]
