@@ -334,3 +334,15 @@ def test_downloads_do_not_change_the_campaign_folder(tmp_path: Path) -> None:
         assert set(archive.namelist()) == {"human.raw.jsonl", "human.merged.jsonl"}
         assert b'"label":1' in archive.read("human.merged.jsonl")
     assert merged.read_text() == before
+
+
+def test_a_study_of_votes_says_that_adjudicated_labels_are_left_out(tmp_path: Path) -> None:
+    folder, _ = answered(
+        tmp_path, "fact_verification", {"values": {"label": "not_supported", "error_types": THREE[:1]}}
+    )
+    data = exported(folder, tmp_path)
+    data = data.with_judgments("human.adjudicated", data.judgments(MERGED))
+    fake.make(tmp_path / "run", made.rows(), judges=((JUDGE, typed),))
+    for judgment_set, said in (("human.raw", True), (MERGED, False)):
+        notes = errors(RunFolder(tmp_path / "run"), data, judgment_set=judgment_set).notes
+        assert any("without the adjudicated labels" in note for note in notes) is said

@@ -250,6 +250,8 @@ def _check_plan(plan: PlannedCampaign) -> None:
     if any(arm not in SHOWN for arm in plan.arms) or len(set(plan.arms)) != len(plan.arms):
         arms = ", ".join(map(str, plan.arms))
         raise ValueError(f"campaigns.{plan.name}.arms: must be different values of {', '.join(SHOWN)}, not {arms}")
+    if "task_type" not in plan.fields:
+        raise ValueError(f"campaigns.{plan.name}.task_type: is missing")
     try:
         task_type = task_type_named(plan.task_type)
         Campaign.model_validate({"name": plan.main, "data": "data", **plan.fields})

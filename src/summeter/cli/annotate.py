@@ -378,6 +378,7 @@ def simulate(
     from summeter.annotate.simulate import simulate as run
     from summeter.annotate.tasks.simulation import Gold, Profile
     from summeter.data.dataset import load
+    from summeter.pages.numbers import count
     from summeter.records import UsageError
 
     if lazy > annotators:
@@ -393,15 +394,15 @@ def simulate(
         people = sum(not person.simulated for person in service.state.people.values())
         if people and not add:
             raise UsageError(
-                f"this campaign has answers of {people} people; simulate in another campaign, "
+                f"this campaign has answers of {count(people, 'annotator')}; simulate in another campaign, "
                 "or add simulated answers to theirs with --add"
             )
-        count = run(service, scripts, seed=seed)
+        answers = run(service, scripts, seed=seed)
         slots = service.state.items.values()
     complete = sum(task.open == 0 and not task.held for task in slots)
     made_by = f"{len(scripts)} simulated annotators"
     done = f"{complete} of {len(slots)} tasks complete"
-    typer.echo(wrapped(f"{count} answers (checks included) by {made_by}; {done}"))
+    typer.echo(wrapped(f"{answers} answers (checks included) by {made_by}; {done}"))
     typer.echo(f"next: summeter annotate status {campaign}")
 
 
@@ -636,19 +637,20 @@ def _addresses(folder: CampaignFolder, address: str) -> list[str]:
 def _overview(counts: dict[str, Any]) -> list[str]:
     from datetime import UTC, datetime
 
+    from summeter.pages.numbers import count
+
     end = counts["expected_end"]
     when = "" if end["at"] is None else f"{datetime.fromtimestamp(end['at'] / 1000, UTC):%Y-%m-%d %H:%M} UTC, "
-    disputes, decided = counts["disputes"], counts["adjudicated"]
+    people = count(counts["people"], "annotator")
     answers = f"{counts['counted']} of {counts['needed']} answers"
     tasks = f"{counts['complete_items']} of {counts['items']} tasks complete"
-    differ = f"annotators differ on {disputes} {'task' if disputes == 1 else 'tasks'}"
     return [
         f"{counts['campaign']} ({counts['kind']})",
-        f"{answers}, {tasks}, {counts['held']} held now, {counts['surplus']} surplus",
-        f"{counts['people']} people, {counts['excluded']} excluded; outcomes: {_pairs(counts['outcomes'])}",
+        f"{answers}, {tasks}, {counts['held']} held now, {counts['surplus']} not counted",
+        f"{people}, {counts['excluded']} excluded; outcomes: {_pairs(counts['outcomes'])}",
         f"expected end: {when}{end['how']}",
         f"attention checks: {_pairs(counts['checks'])}; pay: {_pairs(counts['pay'])}",
-        f"{differ}, {decided} {'is' if decided == 1 else 'are'} adjudicated",
+        f"disagreements: {counts['disputes']} to adjudicate, {counts['adjudicated']} adjudicated",
     ]
 
 

@@ -267,6 +267,13 @@ def run_notes(run: RunLike, study: Study, selected: Sequence[str] = (), judge: s
     ]
 
 
+def gold_notes(gold: object, judgment_set: str | None) -> list[str]:
+    """Return a note if a study of individual votes leaves out the adjudicated labels of the data."""
+    if judgment_set == RAW and isinstance(gold, Dataset) and "human.adjudicated" in gold.judgment_sets:
+        return [f"people are the votes in {RAW}, without the adjudicated labels; judgment set human.merged has them"]
+    return []
+
+
 def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
     """Return the judgment set `name` of a data set, or judgments, as a table with a context.
 

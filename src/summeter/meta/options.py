@@ -53,7 +53,7 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Tie
 from summeter.data.human import RAW
 from summeter.meta.gold import Aggregation
-from summeter.meta.inputs import RunLike, judge_input, run_notes
+from summeter.meta.inputs import RunLike, gold_notes, judge_input, run_notes
 from summeter.meta.results import Study, resampling
 from summeter.records import UsageError, nearest
 from summeter.runs.run import RunFolder
@@ -493,6 +493,7 @@ class StudyDecorator(Generic[P, OptionsT]):
                     if (run := bound.arguments[name]) is not None:
                         selected, judge = getattr(options, "judge_aspects", ()), getattr(options, "judge", None)
                         notes = [*result.notes, *run_notes(run, result, selected, judge)]
+                        notes += gold_notes(bound.arguments.get("gold"), getattr(options, "judgment_set", None))
                         result = Study(result.name, result.rows, notes)
             return result
 
