@@ -193,16 +193,25 @@ def output_options(*formats: str, file: bool = True) -> Callable[[Callable[..., 
         options = output_parameters(*formats, file=file)
         parameters = [each for each in named if each.name != "output"] + options
         parameters += [each for each in signature.parameters.values() if each.kind is each.VAR_KEYWORD]
-
-        @wraps(command)
-        def run(**values: Any) -> None:
-            command(output=output_of(values, *formats), **values)
-
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by Typer
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return run
+        return with_parameters(command, parameters, lambda values: {"output": output_of(values, *formats), **values})
 
     return decorate
+
+
+def with_parameters(
+    command: Callable[..., None],
+    parameters: Sequence[inspect.Parameter],
+    convert: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Callable[..., None]:
+    """Return a command with these parameters, whose values `convert` turns into the keywords of `command`."""
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        command(**convert(values))
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by Typer
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def output_parameters(*formats: str, file: bool = True) -> list[inspect.Parameter]:
@@ -324,21 +333,15 @@ def shares(text: str, option: str) -> dict[str, float]:
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace the keyword `reading` of a command, which receives a `Reading`, by the options in `READING`."""
-    signature = inspect.signature(command, eval_str=True)
     options = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in READING.items()
     ]
-    given = signature.parameters.values()
+    given = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [option for each in given for option in (options if each.name == "reading" else [each])]
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        command(reading={name: values.pop(name) for name in READING}, **values)
-
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by Typer
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
+    return with_parameters(
+        command, parameters, lambda values: {"reading": {name: values.pop(name) for name in READING}, **values}
+    )
 
 
 def read_data(data: str | list[str], reading: Reading, **more: Any) -> Dataset:

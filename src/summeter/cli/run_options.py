@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from summeter.cli.common import with_parameters
 from summeter.engine.options import ALL, Options
 
 # Type, default and settings of options whose values have different types on the command line and in Python
@@ -35,8 +35,7 @@ def run_options(*only: str, **about: str) -> Callable[[Callable[..., None]], Cal
         named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         parameters = [*named, *(_parameter(name, about.get(name)) for name in names)]
 
-        @wraps(command)
-        def run(**values: Any) -> None:
+        def convert(values: dict[str, Any]) -> dict[str, Any]:
             options = {name: values.pop(name) for name in names}
             if "temperature" in options:
                 options["temperature"] = temperature_of(options["temperature"])
@@ -44,11 +43,9 @@ def run_options(*only: str, **about: str) -> Callable[[Callable[..., None]], Cal
                 options["prices"] = str(options["prices"])
             if "context" in options:
                 options["context"] = contexts_of(options["context"] or [])
-            command(**values, **options)
+            return values | options
 
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # read by Typer
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return run
+        return with_parameters(command, parameters, convert)
 
     return decorate
 
