@@ -334,7 +334,7 @@ def test_a_single_annotator_has_no_agreement() -> None:
 
 
 def test_no_votes_at_all() -> None:
-    with pytest.raises(UsageError, match="no votes to compare"):
+    with pytest.raises(UsageError, match="no unit has votes of two annotators"):
         agree([])
     with pytest.raises(UsageError, match="people did not vote on 'fluency'"):
         agree(people(RATED), aspect="fluency")

@@ -664,7 +664,7 @@ def _quality(measured: Quality, people: list[dict[str, Any]]) -> Iterator[Table 
     from summeter.tables import Table, number
 
     for row in measured.headline():
-        yield f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}"
+        yield f"agreement on {row.aspect}: {row.statistic} {_value(row, 'unit')}, {in_words(row)}"
     yield from measured.notes
     rows = [
         (
@@ -687,18 +687,19 @@ def _quality(measured: Quality, people: list[dict[str, Any]]) -> Iterator[Table 
 
 
 def _value(row: Row, of: str) -> str:
+    from summeter.pages.numbers import count
     from summeter.tables import with_interval
 
     value = with_interval(row.value, row.low, row.high, 2)
-    return value if row.value is None else f"{value} ({row.n} {of})"
+    return value if row.value is None else f"{value} ({count(row.n or 0, of)})"
 
 
 def _assistance(row: Row) -> str:
     where = {"checks": "attention checks", "work": "tasks", "all": "checks and tasks"}[str(row.details["tasks"])]
     if row.statistic == "pull":
-        return f"automation bias on {where} with a wrong verdict: {_value(row, 'answers')} (assisted - unassisted)"
+        return f"automation bias on {where} with a wrong verdict: {_value(row, 'answer')} (assisted - unassisted)"
     verb = {"assisted": "saw", "unassisted": "did not see"}[str(row.details["arm"])]
-    return f"annotators who {verb} a wrong verdict give it on {where}: {_value(row, 'answers')}"
+    return f"annotators who {verb} a wrong verdict give it on {where}: {_value(row, 'answer')}"
 
 
 def _queue(queue: list[Dispute], campaign: Path) -> Iterator[str]:

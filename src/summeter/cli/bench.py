@@ -121,12 +121,14 @@ def verify(
     from summeter.benchmark.step import file_hashes
     from summeter.benchmark.verify import VerifyError
     from summeter.benchmark.verify import verify as differences_of
+    from summeter.tables import wrapped
 
     differences = differences_of(folder)
     if as_json:
         Output("json").write((), (each._asdict() for each in differences), study="verify", verified=not differences)
     elif not differences:
-        typer.echo(f"{folder} is verified: {len(file_hashes(folder))} files, all counts and tables recomputed")
+        files = len(file_hashes(folder))
+        typer.echo(wrapped(f"{folder} is verified: {files} files, all counts and tables recomputed"))
     if differences:
         raise VerifyError(folder, differences)
 

@@ -140,7 +140,8 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
     if SPAN_F1 in options.coefficients or not options.coefficients:
         rows += span_rows(marked_spans(records), context, options.by, draws)
     if not rows:
-        raise UsageError(f"no votes to compare; the human judgments are: {', '.join(blocks(table)) or 'none'}")
+        known = ", ".join(blocks(table)) or "none"
+        raise UsageError(f"no unit has votes of two annotators; the human judgments are: {known}")
     notes = []
     for sample in samples:
         annotators = f"{len(sample.raters)} annotators"
