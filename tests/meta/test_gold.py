@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
+from summeter.data.dataset import load
 from summeter.meta import Level, Tie, prefer
 from summeter.meta.gold import Aggregation, aspects, blocks, gold_scores, votes
+from summeter.meta.inputs import gold_input
 from summeter.meta.sample import Sample
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
@@ -159,3 +161,15 @@ def test_votes_are_a_matrix_of_raters_and_units() -> None:
     assert [rater.judge for rater in got.raters] == ["a", "b"]
     assert (got.level, got.source, got.units.index.tolist()) == ("sentence", "sentence_labels", [0, 1])
     assert votes(JudgmentTable.of([]), "faithfulness", Level.SENTENCE) is None
+
+
+def test_the_signature_names_the_judgment_set() -> None:
+    rows = [{"document": "Rain.", "summary": "Rain.", "human": {"ratings": {"coherence": {"x": 1, "y": 3}}}}]
+    data = load(rows)
+    both = data.with_judgments("human.merged", data.judgments("human.raw"))
+    expected = {"human.raw": "human.ratings|merge:mean|v:1",
+                "human.merged": "human.ratings|merge:mean|set:human.merged|v:1"}  # fmt: skip
+    for name, signature in expected.items():
+        table, _ = gold_input(both, name)
+        (scores,) = gold_scores(table, "coherence", Level.SUMMARY)
+        assert scores.judge.signature == signature

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, pairwise, product
 from pathlib import Path
@@ -275,16 +275,22 @@ def gold_notes(gold: object, judgment_set: str | None) -> list[str]:
 
 
 def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
-    """Return the judgment set `name` of a data set, or judgments, as a table with a context.
+    """Return the judgment set `name` of a dataset, or judgments, as a table with a context.
 
-    The context of judgments without a data set is empty. Raises UsageError if a score is beyond `LARGEST`.
+    Signatures name the set unless it is that of the individual votes. The context of judgments without a dataset is
+    empty. Raises UsageError if a score is beyond `LARGEST`.
     """
     if isinstance(gold, Dataset):
         if name == RAW and RAW not in gold.judgment_sets:
             others = f" in {RAW}; the judgment sets are: {', '.join(gold.judgment_sets)}" if gold.judgment_sets else ""
             what = f"the data have no human judgments{others}; give data that have them with "
             raise UsageError(what, Parameter("gold", "DATA"), ", or ratings with ", Parameter("ratings", "FILE"))
-        return _table(gold.iter_judgments(name)), context_of(gold)
+        table = _table(gold.iter_judgments(name))
+        if name != RAW:
+            parts = ((each or "").partition("|") for each in table.signature.names)
+            names = tuple(f"{head}|set:{name}{bar}{rest}" for head, bar, rest in parts)
+            table = replace(table, signature=table.signature._replace(names=names))
+        return table, context_of(gold)
     return _table(gold), Context()
 
 
