@@ -387,12 +387,16 @@ class SystemTable(Frames):
         missing = sum(row.missing for row in rows)
         if not missing:
             return None
-        skipped = 0
+        reasons: Counter[str] = Counter()
         if self._scores is not None:
             parts = ~self._scores.aspect.equal(COMPOSITE) & np.isnan(self._scores.value)
-            skipped = int((parts & self._scores.status.equal("skipped")).sum())
+            reasons.update(self._scores.reason.take(parts & self._scores.status.equal("skipped")).labels())
         total = missing + sum(row.n for row in rows)
-        skip_note = f", {skipped} of them with nothing to judge" if skipped else ""
+        skip_note = ""
+        if reasons:
+            (reason, _), *others = reasons.most_common()
+            why = f"mostly: {reason}" if others else reason
+            skip_note = f", {reasons.total():,} of them with nothing to judge ({why})"
         return f"{missing:,} of {total:,} scores are missing{skip_note}: left out of the means, never zero."
 
     def unjudged(self) -> str | None:
