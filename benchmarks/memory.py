@@ -1,9 +1,9 @@
 """Peak memory and CPU seconds of a run, by number of summaries.
 
-Data sets of N distinct summaries (five systems per document) are generated from the vocabulary of the bundled example.
+Datasets of N distinct summaries (five systems per document) are generated from the vocabulary of the bundled example.
 Every stage runs in a separate process, on one thread:
 
-    load      read the data set's folder and keep it in memory, as a reference for the other stages
+    load      read the dataset's folder and keep it in memory, as a reference for the other stages
     cold      `evaluate` with support, rouge and abstractiveness, into an empty folder
     resume    the same command when everything is finished
     views     `rescore`: rebuild scores, tables and summary from the judgments
@@ -82,7 +82,7 @@ def _sentence(rng: random.Random, vocabulary: Sequence[str]) -> str:
     return " ".join(words).capitalize() + "."
 
 
-# The stages, each in a separate process. `work` contains the data set's folder and the runs.
+# The stages, each in a separate process. `work` contains the dataset's folder and the runs.
 
 
 def make(work: Path, count: int) -> None:

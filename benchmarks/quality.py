@@ -59,7 +59,7 @@ class LabelledClaim(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A prepared data set: its evidence texts and its units."""
+    """A prepared dataset: its evidence texts and its units."""
 
     name: str
     texts: list[tuple[str, tuple[tuple[int, int], ...]]]
@@ -210,7 +210,7 @@ def table(folder: Path) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the datasets")
     parser.add_argument("--write", action="store_true", help="write the table to reports/quality.md")
     parser.add_argument("--speed", action="store_true", help="only measure the speed of the scorer")
     options = parser.parse_args()

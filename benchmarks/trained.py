@@ -216,7 +216,7 @@ def encoder(folder: Path | None) -> Path | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the datasets")
     parser.add_argument("--work", type=Path, required=True, help="folder for runs and states")
     parser.add_argument("--backbone", type=Path, help="folder of an encoder (default: the package's)")
     parser.add_argument("--write", action="store_true", help="write the table to reports/quality.md")

@@ -3,7 +3,7 @@
     python scripts/bertscore_idf.py DATA -m hf/FacebookAI/roberta-large -o idf.json
     summeter score DATA -e "bertscore[idf=idf.json]" -m encoder=hf/FacebookAI/roberta-large -o RUN
 
-DATA is a data set in any format that `summeter score` reads. Every reference counts once; tokens are those of the
+DATA is a dataset in any format that `summeter score` reads. Every reference counts once; tokens are those of the
 encoder.
 """
 
@@ -35,7 +35,7 @@ def network(text: str) -> Network:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", help="data set with references")
+    parser.add_argument("data", help="dataset with references")
     parser.add_argument("-m", "--model", required=True, help="encoder: hf/ORG/NAME@REVISION, local/FOLDER or a path")
     parser.add_argument("-o", "--out", type=Path, required=True, help="output file")
     options = parser.parse_args(arguments)

@@ -4,7 +4,7 @@
     python scripts/train_summac.py --released summac_conv.bin --bins percentile -o weights.json    (requires torch)
     summeter score DATA -e "summac[method=conv,weights=weights.json]" -m nli=local/FOLDER -o RUN
 
-DATA is a data set in any format that `summeter score` reads, with a column that is 1 (consistent) or 0 (`--label`,
+DATA is a dataset in any format that `summeter score` reads, with a column that is 1 (consistent) or 0 (`--label`,
 default `label`). The network (`-m`) scores every sentence of every summary against every passage of its document; then
 scikit-learn (`summeter[train]`) fits the weights, with a unique optimum. The ridge penalty of RIDGES with the best
 held-out likelihood over five folds of documents is used; the card in the file contains the held-out results. Weights
@@ -151,7 +151,7 @@ def convert(file: Path, bins: Sequence[float], aggregate: str) -> Convolution:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="?", help="data set with labelled summaries")
+    parser.add_argument("data", nargs="?", help="dataset with labelled summaries")
     parser.add_argument("-m", "--model", help="network: hf/ORG/NAME@REVISION, local/FOLDER or a path")
     parser.add_argument("-o", "--out", type=Path, required=True, help="output file")
     parser.add_argument("--label", default="label", help="column that is 1 or 0")

@@ -303,7 +303,7 @@ def test_the_card_lists_unanswered_questions(release: Path) -> None:
     card, sheet = (release / "README.md").read_text(), (release / "DATASHEET.md").read_text()
     assert "**Not answered yet** (fields of `datasheet`): `creators`" in card
     assert "`purpose`" not in card
-    assert "## For what purpose was the data set created?\n\nTo test releases.\n" in sheet
+    assert "## For what purpose was the dataset created?\n\nTo test releases.\n" in sheet
     assert "*Not answered yet.*" in sheet
     assert read_manifest(release).details["not_answered"][0] == "creators"
     assert "| archive | all rights reserved | id only |" in card

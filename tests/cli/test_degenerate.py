@@ -22,7 +22,7 @@ Rated = Callable[[int, int], float | None]
 
 
 class Edge(NamedTuple):
-    """A degenerate data set: its size, and the ratings of judge and people."""
+    """A degenerate dataset: its size, and the ratings of judge and people."""
 
     documents: int
     systems: str

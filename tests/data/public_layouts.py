@@ -1,4 +1,4 @@
-"""Small invented files in the layouts of public data sets, and their sizes."""
+"""Small invented files in the layouts of public datasets, and their sizes."""
 
 from __future__ import annotations
 

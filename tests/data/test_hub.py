@@ -68,7 +68,7 @@ class TestAddresses:
         ],
     )
     def test_invalid_addresses(self, text: str) -> None:
-        with pytest.raises(UsageError, match=r"is not an address of a data set; give hf:ORG/NAME"):
+        with pytest.raises(UsageError, match=r"is not an address of a dataset; give hf:ORG/NAME"):
             load(text)
 
 
@@ -308,7 +308,7 @@ class TestHub:
 
     def test_missing_repository(self, answers: Answers) -> None:
         answers.error = refused("RepositoryNotFoundError", 404)
-        assert "the hub has no such data set, or it is private" in fault("hf:org/rain#test")
+        assert "the hub has no such dataset, or it is private" in fault("hf:org/rain#test")
 
     def test_missing_revision(self, answers: Answers) -> None:
         answers.error = refused("RevisionNotFoundError", 404)

@@ -1,4 +1,4 @@
-"""Statistics on real annotated data sets."""
+"""Statistics on real annotated datasets."""
 
 import gzip
 import json

@@ -46,7 +46,7 @@ class Datasheet(Record):
     The card lists the fields without an answer.
     """
 
-    purpose: str | None = Field(None, description="For what purpose was the data set created?")
+    purpose: str | None = Field(None, description="For what purpose was the dataset created?")
     creators: str | None = Field(None, description="Who created it, and on behalf of whom?")
     funding: str | None = Field(None, description="Who funded its creation?")
     confidential: str | None = Field(None, description="Does it contain data that might be considered confidential?")

@@ -1,6 +1,6 @@
 """Read the factuality benchmarks AggreFact, LLM-AggreFact, SummaC and story-summeval.
 
-Presets read the files for `bench protocol`. A benchmark consists of several data sets, which may share summaries; as in
+Presets read the files for `bench protocol`. A benchmark consists of several datasets, which may share summaries; as in
 the papers, every row counts. Each row becomes a summary of the document in the row. The columns `dataset`, `origin`,
 `cut`, `model` and `id` are stored with the summary, and the label (1 = consistent) is its `overall` faithfulness.
 `Tally` counts duplicates, contradictions, empty texts, missing labels and missing scores.
@@ -68,9 +68,9 @@ class Tally:
         cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
         lines = [f"{self.rows} rows ({cuts})"]
         counts = (
-            (self.duplicates, "that repeat a row of their data set with the same label (kept, as in the papers)"),
-            (self.contradictions, "that repeat a row of their data set with the other label (kept)"),
-            (self.shared, "whose document and summary also occur in another data set or split"),
+            (self.duplicates, "that repeat a row of their dataset with the same label (kept, as in the papers)"),
+            (self.contradictions, "that repeat a row of their dataset with the other label (kept)"),
+            (self.shared, "whose document and summary also occur in another dataset or split"),
             (self.unlabelled, "without a label (excluded)"),
             (self.empty, "with an empty document or summary, which evaluators skip"),
         )
@@ -204,7 +204,7 @@ Problem = tuple[str, str]
 
 
 def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
-    """Return the metadata of a summary, including its data set and cut, and any problems."""
+    """Return the metadata of a summary, including its dataset and cut, and any problems."""
     cells, problems = summary.extra, []
     model = re.sub(r"#\d+$", "", summary.system)
     about = {} if model.startswith(CLAIM_SYSTEM) else {"model": model}

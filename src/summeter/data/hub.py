@@ -1,4 +1,4 @@
-"""Fetch data sets from the Hugging Face hub: `hf:org/name@revision#[config/]split`.
+"""Fetch datasets from the Hugging Face hub: `hf:org/name@revision#[config/]split`.
 
 Files are fetched by huggingface_hub (extra `hub`) into its cache; scripts are never run. With `HF_HUB_OFFLINE=1`, only
 the cache is read. The card records the commit and the hash of each file.
@@ -59,7 +59,7 @@ class Address(NamedTuple):
         config, slash, split = subset.rpartition("/")
         complete = (revision or not at) and (config or not slash) and (subset or "#" not in text)
         if not _REPO.fullmatch(repo) or not complete or (slash and not split):
-            raise UsageError(f"{text!r} is not an address of a data set; give hf:ORG/NAME[@REVISION][#[CONFIG/]SPLIT]")
+            raise UsageError(f"{text!r} is not an address of a dataset; give hf:ORG/NAME[@REVISION][#[CONFIG/]SPLIT]")
         return cls(repo, revision or "main", config or None, split or None)
 
     def __str__(self) -> str:
@@ -164,7 +164,7 @@ def _snapshot(address: Address) -> Snapshot:
         ]
         raise _no_revision(address, known, "on the hub") from error
     except errors.RepositoryNotFoundError as error:
-        why = "the hub has no such data set, or it is private: set HF_TOKEN to a token that may read it"
+        why = "the hub has no such dataset, or it is private: set HF_TOKEN to a token that may read it"
         raise InputError.at(str(address), None, None, why) from error
     except (errors.HTTPError, OSError) as error:
         return _cached(address, f"the hub did not answer ({type(error).__name__})")

@@ -1,4 +1,4 @@
-"""Recommend a judge for a data set by agreement with people and by cost.
+"""Recommend a judge for a dataset by agreement with people and by cost.
 
 All judges of an aspect are compared by the same statistic: AUROC if human values are 0 or 1 (which equals balanced
 accuracy for a judge that makes decisions), and otherwise Spearman's correlation. The units are sentences if people and

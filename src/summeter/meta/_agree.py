@@ -108,7 +108,7 @@ class AgreeOptions(VotesOptions, By, Coefficients, Draws):
         (), description="Runs with judges to compare with people."
     )
     context: Annotated[SkipValidation[Context | None], CommandLine(python_only=True)] = Field(
-        None, description="Domains and further columns, for votes without a data set."
+        None, description="Domains and further columns, for votes without a dataset."
     )
 
 
@@ -117,7 +117,7 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
     """Measure the agreement of annotators and judges.
 
     `merge`, `tie` and `min_votes` apply to the comparison of a judge with people. The overlap of spans can be measured
-    for a data set or judgments, but not for a table. Raises UsageError if there are no votes.
+    for a dataset or judgments, but not for a table. Raises UsageError if there are no votes.
     """
     draws = options.resampling
     records, table, context = _read(gold, options.judgment_set)

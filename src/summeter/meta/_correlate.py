@@ -60,7 +60,7 @@ class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Coefficients, Draws
 def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
     """Correlate judges with people.
 
-    `run` is a run or judgments. `gold` is a data set with human judgments, or a judgment set.
+    `run` is a run or judgments. `gold` is a dataset with human judgments, or a judgment set.
 
     Rows have the study "correlation". Values are in [-1, 1], or in [0, 1] for pairwise accuracy. An undefined
     correlation has the value None and a reason. Raises UsageError if judges and people have nothing in common.

@@ -195,7 +195,7 @@ def _rows(
 
 
 def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None) -> Lists:
-    """Return the lists of a run, a data set (the key facts) or a file of rows.
+    """Return the lists of a run, a dataset (the key facts) or a file of rows.
 
     The lists of a run are those that a judge prepared for documents, or else the claims of summaries that a judge
     judged (fenice, factscore). If several judges have lists, `judge` (a name or signature) selects one. A file has one
@@ -213,7 +213,7 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
         (name, None): list(document.key_facts) for name, document in source.documents.items() if document.key_facts
     }
     if not lists:
-        raise UsageError(f"the data set {source.card.name!r} has no key facts")
+        raise UsageError(f"the dataset {source.card.name!r} has no key facts")
     return Lists(lists, f"{source.card.name}: given key facts")
 
 

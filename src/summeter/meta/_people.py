@@ -140,7 +140,7 @@ def agreement_elsewhere(run: RunFolder) -> list[str]:
 
     There is one line per judge and aspect that people did not judge in the run's data.
 
-    "support on faithfulness: not measured on these data; elsewhere balanced accuracy 0.61 on seven data sets"
+    "support on faithfulness: not measured on these data; elsewhere balanced accuracy 0.61 on seven datasets"
     """
     rows = agreement_with_people(run, seed=run.seed)
     measured = {(row.signature, row.aspect) for row in rows if row.value is not None}

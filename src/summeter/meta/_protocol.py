@@ -3,10 +3,10 @@
 A protocol defines the rows of each cell, the validation rows on which the threshold of the cell is tuned, and the
 averages. By default, a protocol follows the released code, including its quirks, which can be turned off by keywords:
 
-    aggrefact       one threshold per origin, data set and group; balanced accuracies averaged by number of test rows
+    aggrefact       one threshold per origin, dataset and group; balanced accuracies averaged by number of test rows
                     within origin and group; on SOTA, one threshold per origin (Tang et al., 2023; FENICE)
-    llm-aggrefact   threshold .5 everywhere, unweighted mean over data sets (Tang et al., 2024)
-    summac          one threshold per data set, unweighted mean (Laban et al., 2022)
+    llm-aggrefact   threshold .5 everywhere, unweighted mean over datasets (Tang et al., 2024)
+    summac          one threshold per dataset, unweighted mean (Laban et al., 2022)
     story-summeval  one threshold (the long-form data of FENICE)
 
 Thresholds are tuned separately for each judge, on the rows that it scored. Rows without a score count as missing.
@@ -167,7 +167,7 @@ _ORIGIN_CELLS = ("origin", "dataset", "category")
 _AGGREFACT = (
     Table(
         "per_data_set",
-        "AggreFact, a threshold per data set",
+        "AggreFact, a threshold per dataset",
         _ORIGIN_CELLS,
         _ORIGIN_CELLS,
         means=(Mean(("origin", "category"), Weight.ROWS),),
@@ -183,7 +183,7 @@ _AGGREFACT = (
 )
 _LLM_AGGREFACT = Table("per_data_set", "LLM-AggreFact, threshold .5", ("dataset",), (), means=(Mean(),), threshold=0.5)
 _SUMMAC = Table(
-    "per_data_set", "SummaC benchmark, a threshold per data set", ("dataset",), ("dataset",), means=(Mean(),)
+    "per_data_set", "SummaC benchmark, a threshold per dataset", ("dataset",), ("dataset",), means=(Mean(),)
 )
 _STORY = Table("all", "Long-form summaries, one threshold", ("dataset",), ())
 PROTOCOLS: Mapping[str, Protocol] = {
@@ -217,7 +217,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
     """Measure the judges of runs with the protocol of a benchmark, given as `gold` (see `data.factuality`).
 
     Rows have the study "protocol" and the name of the table in `details.table`. The statistics are `balanced_accuracy`
-    and `auroc` per cell (`domain` is the origin, `category` is the group, and `details.group` is the data set;
+    and `auroc` per cell (`domain` is the origin, `category` is the group, and `details.group` is the dataset;
     `details` also has the threshold, `dev_n`, `dev_missing` and the balanced accuracy on the validation rows),
     `balanced_accuracy_mean` over cells, and `balanced_accuracy_difference` per pair of judges (`p` is the p-value of a
     permutation test, and `details.p_holm` is the p-value corrected over the pairs of the table).

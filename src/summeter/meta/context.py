@@ -12,7 +12,7 @@ from summeter.scoring.table import Categorical, Groups
 Key = TypeVar("Key")
 
 KNOWN = ("system", "domain", "category", "split", "document")
-"""Columns that every data set can have. Other columns are the extra columns of the data."""
+"""Columns that every dataset can have. Other columns are the extra columns of the data."""
 CROSSED = " * "
 """Separator of the values of crossed columns."""
 
@@ -32,7 +32,7 @@ class Context:
 
     @classmethod
     def of(cls, documents: Iterable[Document], summaries: Iterable[Summary]) -> Context:
-        """Return the context of the documents and summaries of a data set."""
+        """Return the context of the documents and summaries of a dataset."""
         of_document: dict[str, Mapping[str, Any]] = {}
         domains: dict[str, str | None] = {}
         splits: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""Inputs of studies: a run, a data set or judgments, read as a table with a context."""
+"""Inputs of studies: a run, a dataset or judgments, read as a table with a context."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from summeter.scoring.table import Groups, JudgmentTable, Question, model_names
 from summeter.stats.base import Ints
 
 Gold = Dataset | JudgmentTable | Iterable[Judgment]
-"""Human judgments: a data set that has them, or one judgment set."""
+"""Human judgments: a dataset that has them, or one judgment set."""
 
 
 Item = tuple[str | None, str | None]
@@ -182,9 +182,9 @@ def run_names(folders: Sequence[Path | None]) -> list[str]:
 
 
 def _common_items(several: Mapping[str, Dataset]) -> tuple[frozenset[Item], tuple[str, ...]]:
-    """Return the documents and summaries that all data sets have, and a note on the others.
+    """Return the documents and summaries that all datasets have, and a note on the others.
 
-    Raises UsageError if a text or its sentences differ, or if no summary is in all data sets.
+    Raises UsageError if a text or its sentences differ, or if no summary is in all datasets.
     """
     name, *others = several
     hashes = [dict(record_hashes(data)) for data in several.values()]
@@ -310,5 +310,5 @@ def _checked(table: JudgmentTable) -> JudgmentTable:
 
 
 def context_of(data: Dataset) -> Context:
-    """Return the domains, categories and extra columns of a data set."""
+    """Return the domains, categories and extra columns of a dataset."""
     return Context.of(data.documents.values(), data.summaries)

@@ -23,7 +23,7 @@ _LONG = (
     "high", "draws_undefined", "draws_partial", "auroc", "auroc_low", "auroc_high", "auroc_draws_undefined",
     "threshold", "dev_n", "dev_missing", "dev_balanced_accuracy", "one_class", "reason", "auroc_reason",
 )  # fmt: skip
-_HEADERS = {"origin": "Origin", "dataset": "Data set", "category": "Group"}
+_HEADERS = {"origin": "Origin", "dataset": "Dataset", "category": "Group"}
 _WEIGHTS = {"rows": "mean by rows", "cells": "mean"}
 
 

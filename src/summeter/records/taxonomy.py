@@ -21,7 +21,7 @@ FRANK = {
     "prede": "predicate error", "circe": "circumstantial error", "grame": "grammatical error",
     "corefe": "coreference error", "linke": "linking error", "othere": "other error",
 }  # fmt: skip
-"""The abbreviations of FRANK, in lower case, which are also used in many later data sets."""
+"""The abbreviations of FRANK, in lower case, which are also used in many later datasets."""
 
 
 def canonical_error_type(name: str) -> str:

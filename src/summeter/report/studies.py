@@ -113,7 +113,7 @@ STUDIES = {
     ),
     "protocol": Gloss(
         "Benchmark protocol",
-        "Balanced accuracy on the test rows of the benchmark, by data set and averaged as in its paper: 0.5 is chance, "
+        "Balanced accuracy on the test rows of the benchmark, by dataset and averaged as in its paper: 0.5 is chance, "
         "1 is perfect. Thresholds were tuned where the protocol says so.",
     ),
     "errors": Gloss(

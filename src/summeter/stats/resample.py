@@ -76,7 +76,7 @@ def _sample_counts(rng: np.random.Generator, units: int, draws: int) -> Ints:
 def _cached_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
     """Return all draws of a seed.
 
-    They are cached because sampling is slow and the aspects of a data set share the draws.
+    They are cached because sampling is slow and the aspects of a dataset share the draws.
     """
     rng, size = generator(seed), max(1, _CELLS // max(1, units))
     blocks = [_sample_counts(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]

@@ -192,7 +192,7 @@ def paired_differences(
     """Return the comparison of every two systems on their shared documents.
 
     Each family maps system names to one score per document (None or NaN if missing); the pairs of all families (for
-    example, of the domains of a data set) are corrected together. The test exchanges the scores of two systems document
+    example, of the domains of a dataset) are corrected together. The test exchanges the scores of two systems document
     by document. A difference is claimed if p after Holm's correction is at most ``alpha`` and at least MIN_DOCUMENTS
     documents are shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so all
     intervals hold simultaneously with confidence 1 - ``alpha``. If only Holm's step-down procedure claims the

@@ -131,7 +131,7 @@ def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Float
 def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, Threshold]:
     """Return one tuned threshold per group.
 
-    In AggreFact, a group is an origin, a data set and a category of systems.
+    In AggreFact, a group is an origin, a dataset and a category of systems.
     """
     return {
         group: tune_threshold(gold, column) for group, (gold, column) in _split(labels, scores, groups).items()

@@ -1,4 +1,4 @@
-"""Presets that convert the files of public data sets to flat rows.
+"""Presets that convert the files of public datasets to flat rows.
 
 The module `base` explains how to write a preset. A preset renames the columns that it knows and leaves the others
 unchanged. It raises `LayoutError` if a row does not have the expected layout. Label 1 means supported. The layouts were

@@ -1,4 +1,4 @@
-"""Presets for AggreFact (Tang et al., 2023): nine data sets with labels and error types."""
+"""Presets for AggreFact (Tang et al., 2023): nine datasets with labels and error types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _convert_types(joined: Joined) -> Iterable[Cells]:
 
 
 def _with_ids(row: Cells) -> Cells:
-    """Return the row with the document id `dataset/id`, because data sets share ids."""
+    """Return the row with the document id `dataset/id`, because datasets share ids."""
     if row.get("id") not in (None, ""):
         row["doc_id"] = f"{row['dataset']}/{row['id']}"
     if not row.get("system"):

@@ -1,4 +1,4 @@
-"""Presets for data sets with one faithfulness label per summary or claim.
+"""Presets for datasets with one faithfulness label per summary or claim.
 
 `bench protocol` reads four of these layouts, which `CLAIMS` describes (see `data.factuality`).
 """
@@ -159,7 +159,7 @@ def _overall(label: int | None) -> dict[str, Any]:
     return {"overall": {"faithfulness": label}}
 
 
-# ---- LLM-AggreFact (Tang et al., 2024): claims of eleven data sets, few of which are summaries ----
+# ---- LLM-AggreFact (Tang et al., 2024): claims of eleven datasets, few of which are summaries ----
 
 
 def _convert_llm_aggrefact(joined: Joined) -> Iterable[Cells]:
@@ -186,10 +186,10 @@ LLM_AGGREFACT = Preset(
 )
 
 
-# ---- the SummaC benchmark (Laban et al., 2022) as its package writes it: claims of six data sets ----
+# ---- the SummaC benchmark (Laban et al., 2022) as its package writes it: claims of six datasets ----
 
 _IDS = (*CLAIMS["summac"].columns["id"], "ID")
-"""The columns of document ids in the six data sets. Polytope's `ID` differs by system, so it is not a key."""
+"""The columns of document ids in the six datasets. Polytope's `ID` differs by system, so it is not a key."""
 
 
 def _convert_summac(joined: Joined) -> Iterable[Cells]:

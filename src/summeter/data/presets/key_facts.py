@@ -1,4 +1,4 @@
-"""Presets for data sets with key-fact labels: FineSurE, UniSumEval, Lite3Pyramid and RoSE."""
+"""Presets for datasets with key-fact labels: FineSurE, UniSumEval, Lite3Pyramid and RoSE."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ _DOMAINS = {"realsumm": "cnndm", "pyrxsum": "xsum"}
 
 
 def _folder(row: Row) -> str:
-    """Return the folder of the data set, which contains the folders of summaries and labels."""
+    """Return the folder of the dataset, which contains the folders of summaries and labels."""
     folder = PurePath(row.file).parent
     return str(folder.parent if folder.name in {"summaries", "labels"} else folder)
 

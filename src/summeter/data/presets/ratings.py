@@ -1,4 +1,4 @@
-"""Presets for data sets with ratings: DialSummEval, PolyTope and SummEval-OP."""
+"""Presets for datasets with ratings: DialSummEval, PolyTope and SummEval-OP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets for data sets with sentence labels: QAGS, CoGenSumm, FRANK, TofuEval, StorySumm."""
+"""Presets for datasets with sentence labels: QAGS, CoGenSumm, FRANK, TofuEval, StorySumm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets for data sets with error spans: FaithBench, RAGTruth, XSumFaith and DiaSumFact."""
+"""Presets for datasets with error spans: FaithBench, RAGTruth, XSumFaith and DiaSumFact."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LONGEST = 400
 """Maximum number of tokens of a summary and a unit together, including special tokens."""
 THRESHOLD = 0.5
 TUNED = ("tac08", "tac09", "realsumm", "pyrxsum")
-"""The data sets on which the published checkpoints were tuned."""
+"""The datasets on which the published checkpoints were tuned."""
 
 Score = Literal["p2c", "l2c", "p3c", "l3c"]
 

@@ -32,7 +32,7 @@ class Support(Evaluator):
     summary = "evidence by words: where a claim's words are in the text, which numbers and names are not"
     aspects = ("faithfulness", "completeness", "conciseness")
     measured_agreement: ClassVar[Mapping[str, str]] = {
-        "faithfulness": "balanced accuracy 0.61, AUROC 0.72 on seven data sets (reports/quality.md)",
+        "faithfulness": "balanced accuracy 0.61, AUROC 0.72 on seven datasets (reports/quality.md)",
         "completeness": "balanced accuracy 0.70, AUROC 0.82 on REALSumm (reports/quality.md)",
     }
 
