@@ -307,9 +307,10 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
         return rows, f"{advice}. There are too few labels: {settles} (there are {documents:,})."
     own = named[recommended]
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
-    advice = f"{aspect}: use {recommended} ({own.words}; {price})."
     if len(ranked) == 1:
-        return rows, f"{advice} It is the only judge of {aspect} here."
+        trust = "`summeter trust` says how far it can be trusted"
+        return rows, f"{aspect}: {recommended} is the only judge here ({own.words}; {price}); {trust}."
+    advice = f"{aspect}: use {recommended} ({own.words}; {price})."
     best = sound[0]
     other = next(name for name in (recommended, *sound[1:], *ranked) if name != best)
     pair, fields = pairs[(best, other) if (best, other) in pairs else (other, best)]
