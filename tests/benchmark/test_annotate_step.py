@@ -280,7 +280,7 @@ def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
         done(tmp_path, given)
     answer(tmp_path / "work" / "annotate" / "sentences", name="ben")
     other = settings(simulate=None, campaign={**people, "answers_per_item": 2})
-    with pytest.raises(UsageError, match=r"sentences was created with other .* lose its [1-9]\d* answers"):
+    with pytest.raises(UsageError, match=r"sentences was created with different .* lose its [1-9]\d* answers"):
         done(tmp_path, other)
 
 

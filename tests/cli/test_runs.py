@@ -126,7 +126,7 @@ def test_a_run_whose_report_is_being_written_is_not_removed(folder: Path, capsys
         assert writer.poll() is None
         assert state(run).status == "complete"
         assert call(["rm", "--yes", str(run)]) == 2
-        assert "another process is writing this run" in capsys.readouterr().err
+        assert "another process is writing to this run" in capsys.readouterr().err
         with (run / "report.html").open("rb") as page:
             assert page.read().startswith(b"<!")
         assert writer.wait() == 0
@@ -148,7 +148,7 @@ def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], m
     assert first.exists()
     with Journal(second):
         assert call(["rm", "--yes", str(second)]) == 2
-        assert "another process is writing this run" in capsys.readouterr().err
+        assert "another process is writing to this run" in capsys.readouterr().err
     (folder / "no run").mkdir()
     assert call(["rm", "--yes", str(first), str(folder / "no run")]) == 2
     assert "is not a run" in capsys.readouterr().err

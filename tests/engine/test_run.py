@@ -219,7 +219,7 @@ class TestCarryingOn:
 
     def test_two_writers_are_refused(self, tmp_path: Path) -> None:
         run = evaluate(rows(), [Lengths()], out=tmp_path / "run")
-        with Journal(run.folder), pytest.raises(UsageError, match="another process is writing this run"):
+        with Journal(run.folder), pytest.raises(UsageError, match="another process is writing to this run"):
             evaluate(rows(), [Lengths()], out=tmp_path / "run")
 
 

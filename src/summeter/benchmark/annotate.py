@@ -411,9 +411,9 @@ class _Campaigns:
         work = f"{answers:,} answers and {decisions:,} decisions"
         if made["key"] is None or _remaining_work([folder], self.settings.adjudicate):
             raise UsageError(
-                f"annotate: {folder} was created with other settings, data or validated key facts. A new campaign "
+                f"annotate: {folder} was created with different settings, data or validated key facts. A new campaign "
                 f"would lose its {work}. Fix: undo the change (`summeter annotate adjudicate` shows decisions about "
-                "key facts), finish the campaign first, or move that folder away to start again"
+                "key facts), finish the campaign first, or move that folder away to start over"
             )
         kept = self.work / KEPT / f"{folder.name}.{made['key'][:12]}"
         kept.parent.mkdir(exist_ok=True)

@@ -138,7 +138,7 @@ class RawRow(BaseModel):
             raise problem("is missing. Give the raw reply, or a number as `value`", "output")
         if self.rival is not None:
             if self.rival == self.system:
-                raise problem(f"must be another system than {self.system!r}", "rival")
+                raise problem(f"must be a system other than {self.system!r}", "rival")
             if self.order not in {"ab", "ba", None}:
                 raise problem("must be ab or ba", "order")
             if self.order == "ba":

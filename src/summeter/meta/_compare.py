@@ -134,7 +134,7 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
 
     With one run alone, systems are compared by each judge and aspect. With `gold` alone, systems are compared by human
     judgments. With both, or with several runs over labelled data, judges are compared by their correlation with people.
-    The keyword `of` chooses otherwise; the human judgments are then by default those in the data of the first run.
+    The keyword `of` overrides this choice; the human judgments are then by default those in the data of the first run.
 
     Rows have the study "compare" and one of these statistics: `mean` (one per system, with an interval; the system has
     scores on `details.own_documents` documents; means with the same `details.ranking` are comparable, and a system

@@ -279,7 +279,7 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
 def default_rule(rows: JudgmentTable) -> AggregationRule:
     """Return the default merge rule.
 
-    It is the majority for labels and verdicts on pairs, and the mean for other numbers.
+    It is the majority for labels and for verdicts on pairs, and the mean for all other values.
     """
     labels = (~np.isnan(rows.label)).any() or rows.named.used() not in ([], [None]) or rows.unit.equal("pair").any()
     return AggregationRule.MAJORITY if labels else AggregationRule.MEAN

@@ -298,7 +298,7 @@ class Sample:
     def at(self, level: Level, *, min_items: int = 1) -> Sample:
         """Return the means of documents or systems, or the sample itself if it already has that level.
 
-        Means are `rounded`, so that means that are equal in exact arithmetic are tied. A document or system must have
+        Means are `rounded`, so those that are equal in exact arithmetic are tied. A document or system must have
         at least `min_items` summaries that every rater judged. Raises UsageError if the level cannot be computed.
         """
         if level == self.level:
@@ -570,7 +570,7 @@ class Grid:
     def means(self) -> Floats:
         """Mean of each system over its documents (raters x systems), NaN for a system without values.
 
-        Means are rounded, so that means that are equal in exact arithmetic are tied.
+        Means are rounded, so those that are equal in exact arithmetic are tied.
         """
         return rounded(mean_present(self.values, axis=2))
 

@@ -154,7 +154,7 @@ def all_pairs(
 
 
 def summary_groups(read: MetaInput, options: Selection, by: str | None = None) -> list[Group]:
-    """Return the votes of each judge and people on summaries, as groups.
+    """Return the votes of people and of each judge on summaries, as groups.
 
     There is one group for all summaries and one for each value of the column `by`. The studies of systems (`prefer`,
     `stability`, `bias`) use these groups. Raises UsageError if no summaries were judged on the selected aspects (see

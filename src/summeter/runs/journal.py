@@ -361,6 +361,6 @@ def _lock(folder: Path) -> IO[bytes]:
     except BlockingIOError as error:
         file.close()
         raise UsageError(
-            f"{folder}: another process is writing this run. Wait for it to end, or choose another -o"
+            f"{folder}: another process is writing to this run. Wait for it to finish, or choose a different -o"
         ) from error
     return file

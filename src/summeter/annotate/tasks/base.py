@@ -238,7 +238,7 @@ class TaskType(ABC):
         }
 
     def shown(self, body: Json, letters: Sequence[str]) -> Json:
-        """Return the body for browsers, with letters instead of systems.
+        """Return the body for browsers, with letters in place of the names of systems.
 
         `letters` contains the systems in the order of the letters.
         """
@@ -331,7 +331,7 @@ class TaskType(ABC):
         return checked
 
     def page_answer(self, answer: TaskAnswer, letters: Sequence[str]) -> Json:
-        """Return the JSON of a stored answer for browsers, with letters instead of systems.
+        """Return the JSON of a stored answer for browsers, with letters in place of the names of systems.
 
         `letters` contains the systems in the order of the letters.
         """

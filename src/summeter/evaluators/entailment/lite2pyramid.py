@@ -84,7 +84,7 @@ class Lite2Pyramid(Evaluator):
 
     @property
     def decision_threshold(self) -> float:
-        """The lowest value of a unit that counts as present."""
+        """The lowest value at which a unit counts as present."""
         return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
