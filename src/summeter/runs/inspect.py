@@ -135,7 +135,7 @@ def check_removable(folder: Path) -> None:
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}. Nothing was removed")
     if is_being_written(folder):
-        raise UsageError(f"{folder}: another process is writing to this run. Nothing was removed. Wait for it to finish")
+        raise UsageError(f"{folder}: another process is writing to this run. Nothing was removed. Wait for it to end")
 
 
 def remove(folder: Path) -> None:
