@@ -23,7 +23,7 @@ from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
 from summeter.meta.results import Row, Study, interval_row, payload
-from summeter.records import Judgment, UsageError
+from summeter.records import Judgment
 from summeter.runs.checksums import INJECTION
 from summeter.stats import Bootstrap
 
@@ -73,8 +73,6 @@ def injection(
 
     Raises UsageError if the sample is below 1 or if the data contain no text, and the errors of `evaluate`.
     """
-    if sample < 1:
-        raise UsageError(f"the sample must have at least 1 summary, not {sample}")
     attacks = attacks or read_attacks()
     judges, dataset = chosen(evaluators), load(data)
     seed = int(options.get("seed") or 0)

@@ -85,8 +85,6 @@ def sensitivity(
     Raises UsageError if the sample is below 1, if the data contain no English text, if a judge compares two summaries,
     or if nothing could be planted, and the errors of `evaluate`.
     """
-    if sample < 1:
-        raise UsageError(f"the sample must have at least 1 summary, not {sample}")
     judges, dataset = chosen(evaluators), load(data)
     for name in (part.name for judge in judges for part in judge.components() if part.pairwise):
         raise UsageError(f"{name} compares two summaries; this audit needs judges of one summary")

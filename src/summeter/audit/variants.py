@@ -26,8 +26,11 @@ class Subject(NamedTuple):
 def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
     """Return up to `sample` non-empty summaries, drawn without replacement, in the order of the data.
 
-    The rival is the next non-empty summary of the same document by another system, or None if there is none.
+    The rival is the next non-empty summary of the same document by another system, or None if there is none. Raises
+    UsageError if the sample is below 1 or if no summary has text.
     """
+    if sample < 1:
+        raise UsageError(f"the sample must have at least 1 summary, not {sample}")
     candidates = [
         Subject(
             document,
