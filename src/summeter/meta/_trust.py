@@ -783,8 +783,9 @@ class _Tests:
     @property
     def balanced_passed(self) -> bool:
         """Whether the judge passes with labels weighted equally, and the constant does not."""
-        both = self.balanced is not None and self.balanced_constant is not None
-        return both and self.balanced.passed and not self.balanced_constant.passed  # type: ignore[union-attr]
+        if self.balanced is None or self.balanced_constant is None:
+            return False
+        return self.balanced.passed and not self.balanced_constant.passed
 
     @property
     def passed(self) -> bool:
