@@ -26,7 +26,6 @@ import numpy as np
 
 from summeter.evaluators.support.scorer import ClaimSupport, EvidenceName, LexicalScorer
 from summeter.evaluators.support.words import index_text
-from summeter.stats.base import Status
 from summeter.stats.classification import auroc, classify
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
@@ -133,7 +132,7 @@ def support_scores(case: Case, scorer: LexicalScorer) -> list[ClaimSupport]:
 
 def area(labels: np.ndarray, scores: np.ndarray) -> float:
     found = auroc(labels, scores)
-    return float(found.value) if found.status == Status.OK and found.value is not None else float("nan")
+    return float("nan") if found.value is None else found.value
 
 
 def gaps(case: Case, columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -197,7 +196,7 @@ def table(folder: Path) -> str:
         points.append(point)
         draws.append(drawn)
         cells = [f"{value:.3f}" for value in point]
-        found = classify(labels, [float(bool(verdicts[i].supported)) for i in kept]).balanced_accuracy
+        found = classify(labels, [float(bool(verdicts[i].supported)) for i in kept])["balanced_accuracy"]
         decided = "undefined" if found.value is None else f"{found.value:.3f}"
         against = [f"{point[2] - point[k]:+.3f} ({interval(drawn[:, 2] - drawn[:, k])})" for k in range(2)]
         counts = [name, str(len(labels)), f"{labels.mean():.2f}"]

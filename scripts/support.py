@@ -31,8 +31,7 @@ from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.features import Overlap
 from summeter.evaluators.support.scorer import MAX_COUNTED, REVISION, EvidenceName, LexicalScorer, digest
 from summeter.evaluators.support.words import index_text
-from summeter.stats import Bootstrap
-from summeter.stats.classification import Area
+from summeter.stats import Bootstrap, auroc
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
 
@@ -222,8 +221,8 @@ def areas(table: Table, values: np.ndarray) -> np.ndarray:
         here = table.of(table.sources == source)
         at = here.least(values[table.sources == source])
         draws = Bootstrap(here.groups[at].tolist(), RESAMPLES, seed=SEED)
-        area = Area(here.labels[at], values[table.sources == source][at], draws.codes)
-        rows.append(np.concatenate([area(np.ones((1, draws.units))), *map(area, draws.weights())], axis=None))
+        area = auroc(here.labels[at], values[table.sources == source][at], draws.codes)
+        rows.append(np.concatenate([[area.value], *map(area.weighted, draws.weights())], axis=None))
     return np.array(rows)
 
 
@@ -315,7 +314,7 @@ def main() -> None:
     fact = build_table(key_fact_claims(), "summary")
     model = {"source": stored(fit(table)), "summary": stored(fit(fact))}
     log_odds, fact_log_odds = cross_fitted(table), cross_fitted(fact)
-    area = float(Area(fact.labels, fact_log_odds, np.arange(len(fact.labels)))(np.ones((1, len(fact.labels))))[0])
+    area = auroc(fact.labels, fact_log_odds).value
     tables = {
         "held-out": [f"Words: `lexical@{digest(model)}`.\n", *held_out(table, log_odds)],
         "checks": [

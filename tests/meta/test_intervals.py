@@ -14,7 +14,7 @@ from summeter.audit.injection import _row as injection_row
 from summeter.meta import compare, correlate, stability
 from summeter.meta.results import Row, interval_row
 from summeter.records import Judgment
-from summeter.stats import Bootstrap, classification_interval
+from summeter.stats import Bootstrap, classify
 
 DRAWS = 200
 DOCUMENTS = [f"d{i}" for i in range(6)]
@@ -124,7 +124,7 @@ def test_a_difference_of_judges_counts_its_lost_draws() -> None:
 
 def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
     labels, said = np.array([1.0, 1, 1, 0]), np.array([1.0, 0, 1, 0])
-    estimate_ = classification_interval(labels, said, "balanced_accuracy", Bootstrap(4, DRAWS))
+    estimate_ = classify(labels, said)["balanced_accuracy"].estimate(Bootstrap(4, DRAWS))
     assert estimate_.lost
     assert f"{DRAWS - estimate_.lost} of {DRAWS} resamples" in (estimate_.interval or "")
 

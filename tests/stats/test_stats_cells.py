@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from summeter.stats import Bootstrap, Candidates, classify, decide, tune_threshold
-from summeter.stats.classification import Accuracies, Area, confusion_by_unit
+from summeter.stats import Bootstrap, Candidates, auroc, classify, decide, tune_threshold
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-40, 40).map(lambda n: n / 16)), min_size=1, max_size=30
@@ -100,12 +99,12 @@ def test_weights_equal_repeated_rows() -> None:
     bootstrap = Bootstrap(units, 25, seed=7)
     (weights,) = bootstrap.weights()
     assert (weights.sum(axis=1) == units).all()
-    counts = [confusion_by_unit(labels, one, unit, units) for one in (said, 1 - said)]
-    accuracy, area = bootstrap.samples(Accuracies(counts), Area(labels, scores, unit))
-    for draw, (a, other), b in zip(weights.astype(int), accuracy, area, strict=True):
+    accuracies = [classify(labels, one, unit)["balanced_accuracy"].weighted for one in (said, 1 - said)]
+    samples = bootstrap.samples(*accuracies, auroc(labels, scores, unit).weighted)
+    for draw, a, other, b in zip(weights.astype(int), *samples, strict=True):
         rows = np.repeat(np.arange(n), draw[unit])
         rows = rows[~np.isnan(scores[rows])]
-        assert a == pytest.approx(classify(labels[rows], said[rows]).balanced_accuracy.value, abs=1e-12)
+        assert a == pytest.approx(classify(labels[rows], said[rows])["balanced_accuracy"].value, abs=1e-12)
         assert other == pytest.approx(1 - a, abs=1e-12)
         assert b == pytest.approx(roc_auc_score(labels[rows], scores[rows]), abs=1e-12)
 
@@ -113,11 +112,11 @@ def test_weights_equal_repeated_rows() -> None:
 def test_memory_does_not_grow_with_resamples() -> None:
     units, unit = 2000, np.arange(2000)
     labels = (unit % 2).astype(float)
-    wanted = [Accuracies([confusion_by_unit(labels, labels, unit, units)])]
+    wanted = classify(labels, labels, unit)["accuracy"].weighted
 
     def most(resamples: int) -> int:
         tracemalloc.start()
-        Bootstrap(units, resamples).samples(*wanted)
+        Bootstrap(units, resamples).samples(wanted)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return peak

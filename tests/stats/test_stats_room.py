@@ -40,7 +40,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         stats.Bootstrap(len(x)).mean(x),
         stats.Bootstrap(len(y), 50).mean(y),
         stats.paired_differences([{"x": x, "y": y}]),
-        stats.auroc(x, y),
+        stats.auroc(x, y).estimate(stats.Bootstrap(len(x), 20)),
         stats.tune_threshold(x, y),
         stats.bootstrap_deviation(x, y, 0.5, 50),
         stats.pairwise_accuracy(x, y),
@@ -56,8 +56,8 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
     rows = stats.Bootstrap(len(left), 20)
     results += [rows.interval(stats.correlation_of(left, right, rows.codes, c)) for c in CORRELATIONS]
     if not any(v == 0.5 for v in y):
-        results += [stats.classify(x, y), stats.order_effect(x, y)]
-        results.append(stats.classification_interval(x, y, "f1", stats.Bootstrap(len(x), 20)))
+        rates = stats.classify(x, y).values()
+        results += [stats.order_effect(x, y), *(rate.estimate(stats.Bootstrap(len(x), 20)) for rate in rates)]
     if x:
         matrix = [x, y]
         results += [stats.krippendorff_alpha(matrix, level) for level in stats.MeasurementLevel]

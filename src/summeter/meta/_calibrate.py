@@ -218,7 +218,7 @@ def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str
     labels = gold[~np.isnan(gold)]
     constant = int(labels.mean() >= 0.5) if len(labels) else 1
     always = np.where(np.isnan(decided), np.nan, float(constant))
-    baseline = classify_labels(gold, always).accuracy.value
+    baseline = classify_labels(gold, always)["accuracy"].value
     return {
         "kappa": kappa, "alpha": alpha, "accuracy": accuracy, "balanced_accuracy": balanced,
         "baseline_label": constant, "baseline_accuracy": baseline,

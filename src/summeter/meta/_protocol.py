@@ -51,7 +51,7 @@ from summeter.stats import (
     tune_threshold,
 )
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status, ratio
-from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
+from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, accuracy_of, confusion_by_unit
 from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
 
@@ -370,13 +370,15 @@ class _Board(NamedTuple):
     def evaluate(self, decisions: Floats) -> _Result:
         """Return the results of decisions, with the protocol's rule for cells with a single class."""
         data = self.data
-        by_cell = [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T]
-        counts = np.stack(by_cell, axis=1)
+        counts = np.stack(
+            [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T], axis=1
+        )
         totals = counts.sum(axis=0)
         by_recall = {OneClass.RECALL: True, OneClass.UNDEFINED: False}[self.how.one_class]
         recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & by_recall
-        accuracies = Accuracies(by_cell, recalls.tolist())
-        (samples,) = self.bootstrap.samples(accuracies, width=accuracies.width)
+        (samples,) = self.bootstrap.samples(
+            lambda weights: accuracy_of(np.tensordot(weights, counts, axes=1), recalls), width=counts[0].size
+        )
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
 
     def fields(self, pairs: Sample, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
@@ -469,7 +471,7 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
     """Yield the rows of the cells and means of a judge."""
     for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
         scores, gold = judge.scores[cell.test], board.data.gold[cell.test]
-        area = auroc(gold, scores)
+        area = auroc(gold, scores, board.data.unit[cell.test])
         positives = int(gold[~np.isnan(scores)].sum())
         about = named(judge.pairs.judge) | board.fields(
             judge.pairs, cell.at, name=judge.name, threshold=tuned.threshold, dev_n=tuned.n, dev_missing=tuned.missing,
@@ -484,8 +486,7 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
         size: dict[str, Any] = {"n": area.n, "missing": area.missing}
         accuracy = _interval(board, result.values[place], result.samples[:, [place]], undefined=why, **size)
         yield _row(accuracy, about, ACCURACY)
-        drawn = Area(gold, scores, board.data.unit[cell.test])
-        (samples,) = board.bootstrap.samples(drawn, width=drawn.width)
+        (samples,) = board.bootstrap.samples(area.weighted, width=area.width)
         value = np.nan if area.value is None else area.value
         yield _row(_interval(board, value, samples[:, None], undefined=area.reason or "", **size), about, AREA)
     for target in board.targets():

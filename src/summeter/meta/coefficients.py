@@ -43,7 +43,7 @@ from summeter.stats import (
     pairwise_accuracy,
 )
 from summeter.stats.base import Floats, Ints, ratio
-from summeter.stats.classification import RATES, Area, confusion_by_unit, rate_of
+from summeter.stats.classification import RATES
 from summeter.stats.correlation import CORRELATIONS, weighted_correlations
 from summeter.stats.resample import Weighted
 
@@ -169,23 +169,8 @@ def _pairwise(
     return replace(whole, weighted=drawn)
 
 
-def _rate(name: str) -> Callable[..., Measurement]:
-    def of(sample: Sample, clusters: Ints) -> Measurement:
-        table = classify(sample.y, sample.x)
-        got = getattr(table, name)
-        counts = confusion_by_unit(sample.y, sample.x, clusters, int(clusters.max(initial=-1)) + 1)
-        details = {key: count for key, count in table.confusion._asdict().items() if key != "missing"}
-        drawn = partial(rate_of, name)
-        return Measurement(
-            got.value, got.n, reason=got.reason, weighted=lambda weights: drawn(weights @ counts), details=details
-        )
-
-    return of
-
-
-def _auroc(sample: Sample, clusters: Ints) -> Measurement:
-    got, area = auroc(sample.y, sample.x), Area(sample.y, sample.x, clusters)
-    return Measurement(got.value, got.n, reason=got.reason, weighted=area, width=area.width)
+def _rate(sample: Sample, clusters: Ints, *, name: str) -> Measurement:
+    return classify(sample.y, sample.x, clusters)[name]
 
 
 # ---- many raters ----
@@ -264,8 +249,8 @@ STATISTICS: Mapping[str, Statistic] = {
     for statistic in (
         *(Statistic(kind, partial(_correlation, kind=kind), two=True, chance=0.0) for kind in CORRELATIONS),
         Statistic(PAIRWISE, _pairwise, two=True, averages=True),
-        *(Statistic(name, _rate(name), two=True, chance=_CHANCE.get(name)) for name in RATES),
-        Statistic(AUROC, _auroc, two=True, chance=0.5),
+        *(Statistic(name, partial(_rate, name=name), two=True, chance=_CHANCE.get(name)) for name in RATES),
+        Statistic(AUROC, lambda sample, clusters: auroc(sample.y, sample.x, clusters), two=True, chance=0.5),
         *(
             Statistic(f"alpha_{level}", partial(_alpha, level=level), named=level == "nominal", chance=0.0)
             for level in MeasurementLevel

@@ -21,16 +21,7 @@ from .agreement import (
     mean_pairwise,
 )
 from .base import Estimate, Status
-from .classification import (
-    Classification,
-    Confusion,
-    areas,
-    auroc,
-    classification_interval,
-    classify,
-    confusion,
-    decide,
-)
+from .classification import areas, auroc, classify, decide
 from .correlation import (
     CorrelationComparison,
     PermutedStatistic,
@@ -89,8 +80,6 @@ __all__ = [
     "MIN_DOCUMENTS",
     "Bootstrap",
     "Candidates",
-    "Classification",
-    "Confusion",
     "CorrelationComparison",
     "Estimate",
     "Flips",
@@ -117,11 +106,9 @@ __all__ = [
     "calibrate_ties",
     "certified",
     "chain",
-    "classification_interval",
     "classify",
     "clusters_of_equals",
     "cohen_kappa",
-    "confusion",
     "corrected",
     "correlate",
     "correlation_by_group",

@@ -158,7 +158,7 @@ def grouped_accuracy(
         if tuned is None or tuned.threshold is None:
             lost[group] = "no threshold" if tuned is None else f"no threshold: {tuned.reason}"
             continue
-        got = classify(gold, decide(column, tuned.threshold)).balanced_accuracy
+        got = classify(gold, decide(column, tuned.threshold))["balanced_accuracy"]
         if got.value is None:
             lost[group] = got.reason or ""
             continue

@@ -14,7 +14,7 @@ import numpy as np
 from summeter.interrupt import checkpoint
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Record
-from summeter.stats import Bootstrap, Estimate, classification_interval, correlate, correlation_of, krippendorff_alpha
+from summeter.stats import Bootstrap, Estimate, auroc, correlate, correlation_of, krippendorff_alpha
 from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import raw
 from summeter.text.ngrams import words
@@ -136,7 +136,7 @@ def yes_no_figures(
     labels = selected.span_free.astype(np.int64).tolist()
     return [
         Figure.interval_of(
-            classification_interval(labels, scores.tolist(), AUROC, bootstrap), of=name, aspect=aspect, statistic=AUROC
+            auroc(labels, scores, bootstrap.codes).estimate(bootstrap), of=name, aspect=aspect, statistic=AUROC
         )
         for name, scores in {JUDGE: values[labelled], **baselines(selected)}.items()
     ]
