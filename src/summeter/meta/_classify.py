@@ -12,7 +12,7 @@ can be one threshold, or one for each value of a column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -28,30 +28,14 @@ from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
-from summeter.stats import (
-    Estimate,
-    bootstrap_deviation,
-    decide,
-    grouped_accuracy,
-    tune_threshold,
-    tune_thresholds,
-)
+from summeter.stats import Estimate, Measurement, bootstrap_deviation, decide, tune_threshold
+from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats, undefined
 from summeter.stats.resample import Resampling
 
 STUDY = "classification"
 STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", AUROC)
 NEEDS_THRESHOLD = "the judge gives scores, not decisions; give a threshold, or tune one on a dev split"
-
-
-class Decided(NamedTuple):
-    """Test rows with decisions (NaN if missing), scores, and details of the threshold."""
-
-    pairs: Sample
-    labels: Floats
-    scores: Floats
-    reason: str | None
-    details: Mapping[str, Any]
 
 
 class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
@@ -92,7 +76,6 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
         raise UsageError("give either ", Parameter("threshold"), " or a split to tune it on with ", Parameter("tune"))
     if options.thresholds_by is not None and tune is None:
         raise UsageError("thresholds by a column need a split to tune them on: ", Parameter("tune", "SPLIT"))
-    resample = options.resampling
     read = meta_input(run, gold, options)
     scored = list(all_pairs(read, level, options))
     for pairs in scored:
@@ -100,69 +83,83 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     labelled = list(all_pairs(read, level, options, ValueOrLabel.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
+        tested, reason, details = scores, None, dict[str, Any]()
         if tune is not None:
-            decided = _tuned(scores, tune, options.thresholds_by)
+            tested, decided, reason, details = _tuned(scores, tune, options.thresholds_by)
         elif threshold is not None:
-            by_threshold = decide(scores.x, threshold)
-            decided = Decided(scores, by_threshold, scores.x, None, {"threshold": threshold})
-        else:
-            # The labels of the judge are decisions. Shares of labels are not, unless all are 0 or 1.
-            usable = are_decisions(labels.x)
-            own = labels.x if usable else np.full(len(scores), np.nan)
-            decided = Decided(scores, own, scores.x, None if usable else NEEDS_THRESHOLD, {})
-        for group in groups(decided.pairs, options.by):
-            rows.extend(_rows(group, decided, resample))
+            decided, details = decide(scores.x, threshold), {"threshold": threshold}
+        elif are_decisions(labels.x):
+            decided = labels.x
+        else:  # shares of labels are not decisions unless all are 0 or 1
+            decided, reason = np.full(len(scores), np.nan), NEEDS_THRESHOLD
+        for group in groups(tested, options.by):
+            units = slice(None) if group.column is None else tested.units.column(group.column).equal(group.value)
+            rows.extend(_rows(group, decided[units], reason, details, options.resampling))
         rows.append(_success(scores))
     return Study(STUDY, rows, notes(read, options, level, scored))
 
 
-def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
+def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> tuple[Sample, Floats, str | None, dict[str, Any]]:
+    """Return the test rows, their decisions, the reason if there are none, and details of the thresholds."""
     name, dev, test = dev_split(scores, tune)
-    about: dict[str, Any] = {"tuned_on": name, "tuned_n": dev.n}
+    details: dict[str, Any] = {"tuned_on": name, "tuned_n": dev.n}
+    decided = np.full(len(test), np.nan)
     if thresholds_by is None:
         tuned = tune_threshold(dev.y, dev.x)
-        about |= {"threshold": tuned.threshold, "tuned_balanced_accuracy": tuned.balanced_accuracy}
+        details |= {"threshold": tuned.threshold, "tuned_balanced_accuracy": tuned.balanced_accuracy}
         if tuned.threshold is None:
-            why = f"no threshold could be tuned: {tuned.reason}"
-            return Decided(test, np.full(len(test), np.nan), test.x, why, about)
-        return Decided(test, decide(test.x, tuned.threshold), test.x, None, about)
-    by_group = tune_thresholds(dev.y, dev.x, list(dev.units.column(thresholds_by).labels()))
-    of_test = list(test.units.column(thresholds_by).labels())
-    accuracy = grouped_accuracy(test.y, test.x, of_test, by_group)
-    # Rows of a group without a threshold count as missing.
-    limits = [by_group[group].threshold if group in by_group else None for group in of_test]
-    bounds = np.array(limits, dtype=np.float64)
-    decided = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
-    about |= {
-        "thresholds_by": thresholds_by, "thresholds": {str(key): tuned.threshold for key, tuned in by_group.items()},
-        "mean_balanced_accuracy_of_groups": accuracy.value, "groups_weight": accuracy.weight,
-        "balanced_accuracy_of_groups": {str(key): value for key, value in accuracy.groups.items()},
-        "groups_undefined": {str(key): why for key, why in accuracy.undefined.items()},
+            return test, decided, f"no threshold could be tuned: {tuned.reason}", details
+        return test, decide(test.x, tuned.threshold), None, details
+    of_dev, of_test = (part.units.column(thresholds_by) for part in (dev, test))
+    tuned_by = {
+        str(group): tune_threshold(dev.y[rows], dev.x[rows])
+        for group in of_dev.used()
+        for rows in [of_dev.equal(group)]
+    }
+    accuracies, undefined_groups = dict[str, Measurement](), dict[str, str | None]()
+    for group in of_test.used():
+        rows, own = of_test.equal(group), tuned_by.get(str(group))
+        if own is None or own.threshold is None:  # the rows count as missing
+            undefined_groups[str(group)] = "no threshold" if own is None else f"no threshold: {own.reason}"
+            continue
+        decided[rows] = decide(test.x[rows], own.threshold)
+        accuracy = classify_labels(test.y[rows], decided[rows])["balanced_accuracy"]
+        if accuracy.value is None:
+            undefined_groups[str(group)] = accuracy.reason
+        else:
+            accuracies[str(group)] = accuracy
+    weight = sum(accuracy.n for accuracy in accuracies.values())
+    total = sum((accuracy.value or 0.0) * accuracy.n for accuracy in accuracies.values())
+    details |= {
+        "thresholds_by": thresholds_by, "thresholds": {group: each.threshold for group, each in tuned_by.items()},
+        "mean_balanced_accuracy_of_groups": total / weight if weight else None, "groups_weight": weight,
+        "balanced_accuracy_of_groups": {group: accuracy.value for group, accuracy in accuracies.items()},
+        "groups_undefined": undefined_groups,
     }  # fmt: skip
-    return Decided(test, decided, test.x, None, about)
+    return test, decided, None, details
 
 
-def _rows(group: Group, decided: Decided, draws: Resampling) -> Iterator[Row]:
+def _rows(
+    group: Group, decided: Floats, undecided: str | None, details: Mapping[str, Any], draws: Resampling
+) -> Iterator[Row]:
     """Yield one row per statistic of the decisions, and one with the AUROC of the scores."""
     pairs = group.sample
-    rows = slice(None) if group.column is None else decided.pairs.units.column(group.column).equal(group.value)
+    decisions_of = Sample.of_values(pairs.units, pairs.raters, np.stack([decided, pairs.y]))
     about = merged(pair_fields(pairs), group.fields(), study=STUDY, average="pooled")
     for name in STATISTICS:
         of_scores = name == AUROC
-        values = (decided.scores if of_scores else decided.labels)[rows]
-        got = estimate(Sample.of_values(pairs.units, pairs.raters, np.stack([values, pairs.y])), name, draws)
-        details = {} if of_scores else dict(decided.details)
+        got = estimate(pairs if of_scores else decisions_of, name, draws)
+        more = {} if of_scores else dict(details)
         if name == "balanced_accuracy" and got.value is not None:
             bootstrap = draws(0)
-            spread = bootstrap_deviation(pairs.y, values, 0.5, bootstrap.resamples, bootstrap.seed)
-            details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
-        undecided = None if of_scores else decided.reason
-        yield interval_row(got, about, statistic=name, reason=undecided, details=details)
-    mean = decided.details.get("mean_balanced_accuracy_of_groups")
+            mean, deviation = bootstrap_deviation(pairs.y, decided, 0.5, bootstrap.resamples, bootstrap.seed)
+            more |= {"bootstrap_mean": mean, "bootstrap_deviation": deviation}
+        yield interval_row(got, about, statistic=name, reason=None if of_scores else undecided, details=more)
+    mean = details.get("mean_balanced_accuracy_of_groups")
     if mean is not None and group.column is None:
-        weight = decided.details["groups_weight"]
+        weight = details["groups_weight"]
         grouped = Estimate(mean, weight, len(pairs) - weight)
-        yield interval_row(grouped, about, statistic="grouped_balanced_accuracy", details=dict(decided.details))
+        yield interval_row(grouped, about, statistic="grouped_balanced_accuracy", details=dict(details))
 
 
 def _success(pairs: Sample) -> Row:

@@ -50,7 +50,7 @@ from summeter.stats import (
     sign_flips,
     tune_threshold,
 )
-from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status, ratio
+from summeter.stats.base import CONSTANT, Bools, Floats, Ints, ratio
 from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, accuracy_of, confusion_by_unit
 from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
@@ -356,7 +356,7 @@ class _Board(NamedTuple):
     def threshold(self, judge: _Judge, cell: _Cell) -> Threshold:
         """Return the threshold of a cell: the fixed threshold of the table, or a tuned threshold."""
         if self.table.threshold is not None:
-            return Threshold(self.table.threshold, None, 0, 0, Status.OK, None)
+            return Threshold(self.table.threshold, None, 0, 0, None)
         return tune_threshold(self.data.gold[cell.dev], judge.scores[cell.dev], self.how.candidates)
 
     def decided(self, judge: _Judge, thresholds: Sequence[Threshold]) -> _Result:

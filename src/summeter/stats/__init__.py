@@ -64,16 +64,7 @@ from .significance import (
     sign_flips,
 )
 from .spans import span_f1
-from .thresholds import (
-    Candidates,
-    GroupedAccuracy,
-    Spread,
-    Threshold,
-    bootstrap_deviation,
-    grouped_accuracy,
-    tune_threshold,
-    tune_thresholds,
-)
+from .thresholds import Candidates, Threshold, bootstrap_deviation, tune_threshold
 from .ties import calibrate_ties, pairwise_accuracy
 
 __all__ = [
@@ -84,7 +75,6 @@ __all__ = [
     "Estimate",
     "Flips",
     "Games",
-    "GroupedAccuracy",
     "Measurement",
     "MeasurementLevel",
     "Model",
@@ -94,7 +84,6 @@ __all__ = [
     "PpiMean",
     "Rates",
     "RiskBound",
-    "Spread",
     "Status",
     "Threshold",
     "Weights",
@@ -118,7 +107,6 @@ __all__ = [
     "error_to_find",
     "fleiss_kappa",
     "games_from_scores",
-    "grouped_accuracy",
     "gwet_ac1",
     "gwet_ac2",
     "holm",
@@ -147,7 +135,6 @@ __all__ = [
     "sign_flips",
     "span_f1",
     "tune_threshold",
-    "tune_thresholds",
     "williams",
     "williams_from_r",
     "win_rates",

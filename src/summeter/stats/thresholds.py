@@ -6,14 +6,13 @@ threshold gives the decision 1 (Laban et al., 2022; their code is also used by T
 ``aggrefact.py``). See ``Candidates`` for alternatives.
 """
 
-from collections.abc import Hashable
 from enum import StrEnum
 from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from .base import Floats, Ints, Labels, Seed, Status, Values, as_pairs, complete, generator, seed_number
-from .classification import NO_NEGATIVES, NO_POSITIVES, classify, decide
+from .base import Floats, Ints, Seed, Values, as_pairs, generator
+from .classification import NO_NEGATIVES, NO_POSITIVES
 
 
 class Candidates(StrEnum):
@@ -36,38 +35,15 @@ class Candidates(StrEnum):
 class Threshold(NamedTuple):
     """A tuned threshold and its balanced accuracy on the development data.
 
-    With ``Candidates.RELEASED`` and a single class, the accuracy is the recall of that class; ``reason`` says so and
-    ``status`` is ``ok``.
+    ``reason`` says why there is no threshold. With ``Candidates.RELEASED`` and a single class, the accuracy is the
+    recall of that class, and ``reason`` says so.
     """
 
     threshold: float | None
     balanced_accuracy: float | None
     n: int
     missing: int
-    status: Status
     reason: str | None
-
-
-class GroupedAccuracy(NamedTuple):
-    """Balanced accuracy with one threshold per group: by group, and the weighted mean.
-
-    The mean is weighted by group size. ``weight`` is the total size of the groups with a value; ``undefined`` maps the
-    other groups to the reason.
-    """
-
-    value: float | None
-    weight: int
-    groups: dict[Hashable, float]
-    undefined: dict[Hashable, str]
-
-
-class Spread(NamedTuple):
-    """Mean and standard deviation of a statistic over the ``resamples`` in which it is defined."""
-
-    mean: float | None
-    deviation: float | None
-    resamples: int
-    seed: int | None
 
 
 def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.PERCENTILES) -> Threshold:
@@ -87,7 +63,7 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
     if not np.isin(gold, (0.0, 1.0)).all():
         raise ValueError("labels must be 0 or 1 (None for missing)")
     n = len(gold)
-    shell = Threshold(None, None, n, missing, Status.UNDEFINED, None)
+    shell = Threshold(None, None, n, missing, None)
     if n == 0:
         return shell._replace(reason="no complete pairs")
     absent_class = NO_POSITIVES if not gold.any() else NO_NEGATIVES if gold.all() else None
@@ -111,9 +87,7 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
 
 def _last_best(shell: Threshold, tried: Floats, values: Floats | Ints, note: str | None, whole: int = 1) -> Threshold:
     best = len(values) - 1 - int(np.argmax(values[::-1]))
-    return shell._replace(
-        threshold=float(tried[best]), balanced_accuracy=float(values[best] / whole), status=Status.OK, reason=note
-    )  # fmt: skip
+    return shell._replace(threshold=float(tried[best]), balanced_accuracy=float(values[best] / whole), reason=note)
 
 
 def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
@@ -128,66 +102,27 @@ def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Float
     return np.asarray(sum(recalls[1:], recalls[0]) / len(recalls), dtype=np.float64)
 
 
-def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, Threshold]:
-    """Return one tuned threshold per group.
-
-    In AggreFact, a group is an origin, a dataset and a category of systems.
-    """
-    return {
-        group: tune_threshold(gold, column) for group, (gold, column) in _split(labels, scores, groups).items()
-    }  # fmt: skip
-
-
-def grouped_accuracy(
-    labels: Values, scores: Values, groups: Labels, thresholds: dict[Hashable, Threshold]
-) -> GroupedAccuracy:
-    """Return balanced accuracies on test data with one threshold per group, and their mean.
-
-    The mean is weighted by group size. A group without a threshold, or with a single class, is listed with the reason
-    in ``undefined``.
-
-    >>> tuned = tune_thresholds([0, 1, 0, 1], [1, 2, 10, 20], ["a", "a", "b", "b"])
-    >>> grouped_accuracy([0, 1, 1, 0], [1, 2, 20, 10], ["a", "a", "b", "b"], tuned).value
-    1.0
-    """
-    accuracies: dict[Hashable, float] = {}
-    lost: dict[Hashable, str] = {}
-    total, weight = 0.0, 0
-    for group, (gold, column) in _split(labels, scores, groups).items():
-        tuned = thresholds.get(group)
-        if tuned is None or tuned.threshold is None:
-            lost[group] = "no threshold" if tuned is None else f"no threshold: {tuned.reason}"
-            continue
-        got = classify(gold, decide(column, tuned.threshold))["balanced_accuracy"]
-        if got.value is None:
-            lost[group] = got.reason or ""
-            continue
-        accuracies[group] = got.value
-        total, weight = total + got.value * got.n, weight + got.n
-    return GroupedAccuracy(total / weight if weight else None, weight, accuracies, lost)
-
-
 def bootstrap_deviation(
     labels: Values, scores: Values, threshold: float, resamples: int = 1000, seed: Seed = 0
-) -> Spread:
+) -> tuple[float | None, float | None]:
     """Return the mean and standard deviation of balanced accuracy over bootstrap resamples.
 
     Rows are resampled. The standard deviation divides by the number of resamples - 1. Resamples with a single class are
-    left out. A resample of n rows is sampled as a multinomial count of the four cells of the confusion table, which has
-    the same distribution as sampling the rows.
+    left out; with fewer than two others, both results are None. A resample of n rows is sampled as a multinomial count
+    of the four cells of the confusion table, which has the same distribution as sampling the rows.
     """
     gold, column, _ = as_pairs(labels, scores)
     decided = column > threshold
     cells = np.array([(gold == g)[decided == d].sum() for g in (1, 0) for d in (True, False)], dtype=np.float64)
     if not cells.sum():
-        return Spread(None, None, 0, seed_number(seed))
+        return None, None
     drawn = generator(seed).multinomial(int(cells.sum()), cells / cells.sum(), resamples)
     tp, fn, fp, tn = drawn.T.astype(np.float64)
     whole = (tp + fn > 0) & (tn + fp > 0)
     accuracy = (tp[whole] / (tp + fn)[whole] + tn[whole] / (tn + fp)[whole]) / 2
     if len(accuracy) < 2:
-        return Spread(None, None, len(accuracy), seed_number(seed))
-    return Spread(float(accuracy.mean()), float(accuracy.std(ddof=1)), len(accuracy), seed_number(seed))
+        return None, None
+    return float(accuracy.mean()), float(accuracy.std(ddof=1))
 
 
 def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, int]:
@@ -200,14 +135,3 @@ def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, i
     hits = p - np.searchsorted(positives, thresholds, side="right").astype(np.int64)
     rejected = np.searchsorted(negatives, thresholds, side="right").astype(np.int64)
     return hits * n + rejected * p, 2 * p * n
-
-
-def _split(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, tuple[Floats, Floats]]:
-    (gold, column), kept = complete(labels, scores)
-    if len(groups) != len(kept):
-        raise ValueError(f"{len(groups)} group labels for {len(kept)} rows")
-    rows: dict[Hashable, list[int]] = {}
-    present = [group for group, keep in zip(groups, kept, strict=True) if keep]
-    for row, group in enumerate(present):
-        rows.setdefault(group, []).append(row)
-    return {group: (gold[picked], column[picked]) for group, picked in rows.items()}
