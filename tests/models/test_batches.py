@@ -19,7 +19,7 @@ from summeter.models.layers.batches import Batches
 from summeter.models.layers.budget import Budget, CallBudget
 from summeter.models.layers.cache import Stored
 from summeter.models.prices import Price
-from summeter.models.providers.batches import Batching
+from summeter.models.providers.http import HttpLLM
 from summeter.models.resolve import CallSettings, bind, resolve
 from summeter.records import (
     AccessError,
@@ -75,7 +75,7 @@ class Session:
         budget: CallBudget | None = None,
     ) -> None:
         llm = resolve(MODELS[vendor], base_url=server.url(vendor), environ=ENVIRON)
-        assert isinstance(llm, Batching)
+        assert isinstance(llm, HttpLLM)
         api = llm.batches()
         assert api is not None
         if most is not None:

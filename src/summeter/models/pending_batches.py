@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from typing import NamedTuple
 
 from summeter.models.layers.batches import check_address
-from summeter.models.providers.batches import BatchAPI, Batching, Tag
+from summeter.models.providers.batches import BatchAPI, Tag
+from summeter.models.providers.http import HttpLLM
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.batches import BatchLog, Submission
@@ -45,7 +46,7 @@ async def pending_batches(
     for model in dict.fromkeys(submission.model for submission in log.open):
         llm = resolve(model, base_url=base_url, environ=environ)
         try:
-            api = llm.batches() if isinstance(llm, Batching) else None
+            api = llm.batches() if isinstance(llm, HttpLLM) else None
             if api is None:
                 raise UsageError(f"{model} has no batch API that summeter supports")
             # The key is sent only to the address that the user's settings give, never to one from the folder alone.

@@ -20,7 +20,6 @@ from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.layers.truncation import TruncationCheck
 from summeter.models.prices import Prices
-from summeter.models.providers.batches import Batching
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import (
     MAX_CONNECTIONS,
@@ -215,7 +214,7 @@ def bind(
             )
         if calls.batch:
             (llm,) = servers
-            api = llm.batches() if isinstance(llm, Batching) else None
+            api = llm.batches() if isinstance(llm, HttpLLM) else None
             if api is None:
                 raise UsageError(
                     f"{llm.id} has no batch API that summeter supports; run without ",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.models.base import Completion, Request
 from summeter.models.providers import replies
@@ -152,10 +152,3 @@ class BatchAPI(ABC):
         if cancelled:
             return ModelError(f"{self.llm.id}: the batch was cancelled before this call; the same command repeats it")
         return TransientError(f"{self.llm.id}: the batch contains no reply to this call: {why}")
-
-
-@runtime_checkable
-class Batching(Protocol):
-    """An LLM whose vendor may have a batch API."""
-
-    def batches(self) -> BatchAPI | None: ...

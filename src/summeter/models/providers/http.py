@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import aiohttp
     from yarl import URL
 
+    from summeter.models.providers.batches import BatchAPI
+
 MAX_REPLY_BYTES = 32 * 2**20
 """Maximum size of a reply in bytes; completions usually have a few kilobytes."""
 
@@ -159,6 +161,10 @@ class HttpLLM(ABC):
         raise replies.failure(answer)
 
     # Batches and other requests
+
+    def batches(self) -> BatchAPI | None:
+        """Return the vendor's batch API for this model, or None if there is none."""
+        return None
 
     def beside(self, *segments: str) -> URL:
         """Return the base URL with path segments appended."""
