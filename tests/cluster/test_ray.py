@@ -60,7 +60,7 @@ def test_an_error_of_a_worker_has_its_traceback(tmp_path: Path, ray: RayExecutor
     judge = Killer(flags=str(tmp_path), documents=("d5",), kind="key")
     with pytest.raises(AccessError, match="the key is refused") as caught:
         evaluate(rows(10), [judge], out=tmp_path / "run", executor=ray)
-    assert "killer on document d5, b" in str(caught.value.__cause__)
+    assert "killer on document d5, b" in caught.value.__notes__[-1]
 
 
 def test_a_node_is_killed_in_the_middle(tmp_path: Path, nodes: Any) -> None:

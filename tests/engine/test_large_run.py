@@ -19,9 +19,9 @@ from summeter.data.dataset import Dataset, load
 from summeter.data.on_demand import StoredSummaries
 from summeter.engine.api import evaluate
 from summeter.engine.merge import merge
-from summeter.engine.plan import ItemOrder
 from summeter.engine.runs import Run, rescore
 from summeter.runs.checksums import verify
+from summeter.runs.journal import ItemOrder
 
 ROWS: list[dict[str, Any]] = [
     {

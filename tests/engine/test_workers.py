@@ -158,8 +158,9 @@ class TestWhatEndsARun:
         judge = Killer(flags=str(tmp_path), documents=("d5",), kind="key")
         with pytest.raises(AccessError, match="the key is refused") as caught:
             evaluate(rows(20), [judge], out=tmp_path / "run", executor=TWO)
-        assert "raise AccessError(" in str(caught.value.__cause__)
-        assert "killer on document d5, b" in str(caught.value.__cause__)
+        note = caught.value.__notes__[-1]
+        assert "raise AccessError(" in note
+        assert "killer on document d5, b" in note
         assert Run(tmp_path / "run").manifest.status == "failed"
         run = evaluate(rows(20), [judge], out=tmp_path / "run", executor=TWO)
         assert files(run.folder) == files(evaluate(rows(20), [judge], out=tmp_path / "whole").folder)

@@ -9,7 +9,6 @@ import numpy as np
 from engine.judges import Lengths, rows
 
 from summeter.engine.api import evaluate
-from summeter.engine.plan import ItemOrder
 from summeter.runs.journal import Journal
 from summeter.runs.progress import (
     PROGRESS,
@@ -94,7 +93,6 @@ def test_files_are_sorted_by_stretches_and_stay_as_they_are_where_in_order(tmp_p
     run = evaluate(rows(), [Lengths(), "abstractiveness"], out=tmp_path / "run")
     files = [run.folder / PROGRESS, *(run.folder / "judgments").iterdir(), *(run.folder / "prepared").iterdir()]
     wanted = {file: file.read_bytes() for file in files}
-    places = ItemOrder(run.data)
     shuffle = np.random.default_rng(0)
     by_item: dict[str, list[bytes]] = {}
     for file, content in wanted.items():
@@ -107,8 +105,8 @@ def test_files_are_sorted_by_stretches_and_stay_as_they_are_where_in_order(tmp_p
             blocks = content.splitlines(keepends=True)
         file.write_bytes(b"".join(blocks[at] for at in shuffle.permutation(len(blocks))))
     with Journal(run.folder) as journal:
-        journal.sort_files(run.manifest.judges, places)
+        journal.sort_files(run.manifest.judges, run.data)
         assert {file: file.read_bytes() for file in files} == wanted
         before = [file.stat().st_ino for file in files]
-        journal.sort_files(run.manifest.judges, places)
+        journal.sort_files(run.manifest.judges, run.data)
     assert [file.stat().st_ino for file in files] == before

@@ -21,12 +21,11 @@ from summeter.engine.derive import derive, drop_outdated, undecided
 from summeter.engine.executors.base import Executor
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.parts import NetworkName, Session, Setup, documents_per_part
+from summeter.engine.parts import Session, Setup, documents_per_part
 from summeter.engine.plan import (
     Data,
     Evaluators,
     ItemFilter,
-    ItemOrder,
     Job,
     RunPlan,
     WorkItem,
@@ -200,7 +199,7 @@ async def _run_session(
             # After a failure, such as a full disk, errors of these writes must not replace the original error.
             with suppress(OSError, WriteError) if status == "failed" else nullcontext():
                 if status != "failed":
-                    journal.sort_files(started.judges, ItemOrder(plan.data))
+                    journal.sort_files(started.judges, plan.data)
                 used = with_usage(started, session.used, session.computed())
                 run = finish(Run(folder, data=plan.data), journal, used, status, money)
     return run
@@ -402,7 +401,7 @@ class _Session:
         assert self.executor is not None  # noqa: S101 - jobs are distributed only with an executor
         names = {name for job in jobs for name in job.roles.values()}
         networks = tuple(
-            NetworkName(network.role, network.task, network.name, network.id)
+            replace(network, loaded=None, external=None)
             for network in self.plan.networks.values()
             if network.role in names
         )

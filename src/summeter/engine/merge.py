@@ -15,7 +15,7 @@ from summeter.data.atomic import building, check_folder
 from summeter.data.dataset import Dataset, concatenate, update
 from summeter.data.folder import Card, read_card
 from summeter.engine.derive import derive
-from summeter.engine.plan import ItemOrder, data_entry
+from summeter.engine.plan import data_entry
 from summeter.engine.runs import Run, derived_jobs, finish
 from summeter.records import InputError, Judgment, UsageError, whole_lines
 from summeter.runs.calls import CallStore
@@ -104,7 +104,7 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
             journal.repair(judges)
             if derive(derived, judges, data, journal) and status == "complete":
                 status = "interrupted"
-        journal.sort_files(judges, ItemOrder(data))
+        journal.sort_files(judges, data)
         manifest = _merge_manifests(runs, judges, entry)
         journal.manifest(manifest)
         finish(Run(fresh, data=data), journal, manifest, status)

@@ -22,7 +22,7 @@ from summeter.data.atomic import check_folder
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import file_name, format_of, read_rows
-from summeter.engine.plan import Data, ItemOrder, item_key, item_of, splitter
+from summeter.engine.plan import Data, item_key, item_of, splitter
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
@@ -94,7 +94,7 @@ def import_outputs(data: Data, raw: str | Path, out: str | Path, parser: Parser 
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
         imported = tuple(judge.write(journal, store, repeated, contradicted) for judge in judges)
-        journal.sort_files(manifest.judges, ItemOrder(dataset))
+        journal.sort_files(manifest.judges, dataset)
         run = ImportedRun(folder, data=dataset)
         finish(run, journal, manifest, "complete")
     run.imported = imported

@@ -16,18 +16,17 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from summeter._version import __version__
-from summeter.engine.executors.base import Executor, RemoteError, WorkerDied
+from summeter.engine.executors.base import Executor, WorkerDied, portable
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.plan import Job, WorkItem, item_key
 from summeter.engine.progress import Progress
 from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker, failure
 from summeter.evaluators.base import Prepared
-from summeter.models.networks import ModelTask
 from summeter.records import Judgment, UsageError, WorkerError, first_error
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry
@@ -35,6 +34,9 @@ from summeter.runs.progress import ItemKey
 from summeter.runs.results import ResultStore
 from summeter.runs.run import Failure
 from summeter.runs.usage import Usage
+
+if TYPE_CHECKING:
+    from summeter.models.local.load import BoundNetwork
 
 log = logging.getLogger(__name__)
 
@@ -57,25 +59,17 @@ def documents_per_part(documents: int) -> int:
     return min(MAX_DOCUMENTS, max(1, math.ceil(documents / PARTS)))
 
 
-class NetworkName(NamedTuple):
-    """A local model in a role, which workers find by its model string (`name`) and verify by its id."""
-
-    role: str
-    task: ModelTask
-    name: str
-    id: str
-
-
 @dataclass(frozen=True)
 class Setup:
     """Settings of all parts of a session.
 
-    `slots` is the number of documents that a worker judges concurrently, `item_timeout` is in seconds, and relative
-    paths of models are relative to `folder`.
+    `networks` are the local models without their weights, which workers find by name and verify by id. `slots` is the
+    number of documents that a worker judges concurrently, `item_timeout` is in seconds, and relative paths of models
+    are relative to `folder`.
     """
 
     jobs: tuple[Job, ...]
-    networks: tuple[NetworkName, ...]
+    networks: tuple[BoundNetwork, ...]
     slots: int
     item_timeout: float | None = None
     offline: bool = False
@@ -111,7 +105,7 @@ class PartResult(Progress):
     warnings: list[tuple[int, str]] = field(default_factory=list)
     ok: int = 0
     failed_items: int = 0
-    error: RemoteError | None = None
+    error: BaseException | None = None
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add the judgments of an item."""
@@ -156,7 +150,7 @@ class Session:
 
         If two workers die on a part, the documents in the part are judged one by one; if two workers die on a single
         document, the items of this document are errors. An error of a judge that must end the run is raised with the
-        worker's traceback as its cause. Raises WorkerError if workers die repeatedly.
+        worker's traceback as a note. Raises WorkerError if workers die repeatedly.
         """
         # The groups depend on positions in the data, so that a resumed run has the same parts.
         groups = (tuple(group) for _, group in groupby(work_items, key=lambda item: item.position // size))
@@ -199,7 +193,7 @@ class Session:
                 consecutive = 0
                 self._write(result)
                 if result.error is not None:
-                    raise result.error.error
+                    raise result.error
         return failed
 
     def _write(self, result: PartResult) -> None:
@@ -247,7 +241,7 @@ def judge_part(setup: Setup, part: Part) -> PartResult:
             _SESSIONS.clear()
             _SESSIONS[setup.id] = _WorkerSession(setup)
     except BaseException as error:  # noqa: BLE001 - the main process raises it
-        result.error = RemoteError.of(error)
+        result.error = portable(error)
         return result
     _SESSIONS[setup.id].judge(part, result)
     return result
@@ -298,7 +292,7 @@ class _WorkerSession:
         try:
             asyncio.run(LocalExecutor(self._setup.slots).run(worker, part.work_items))
         except BaseException as error:  # noqa: BLE001 - the main process raises it; finished items are in the result
-            result.error = RemoteError.of(first_error(error))
+            result.error = portable(first_error(error))
         result.results = self._results.take()
         result.usage = {model: usage.take() for model, usage in self._usage.items()}
         result.warnings = self._warnings.take()

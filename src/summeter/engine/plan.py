@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -278,44 +277,6 @@ def splitter(data: Dataset) -> str:
     were split by rules.
     """
     return "+".join(dict.fromkeys([*data.splitters, data.card.splitter]))
-
-
-class ItemOrder:
-    """The positions of items in the data, looked up by `order[document, system, rival]`.
-
-    Pairs follow their first summary and are ordered by their second summary. Each distinct list of systems is stored
-    once.
-
-    >>> order = ItemOrder(load([{"doc_id": "d", "system": name, "document": "x", "summary": "y"} for name in "ab"]))
-    >>> order["d", "a", None] < order["d", "a", "b"] < order["d", "b", None], order.of_document("d")
-    (True, 0)
-    """
-
-    def __init__(self, data: Dataset) -> None:
-        self._step = len(data) + 1
-        self._positions: dict[str, int] = {}
-        self._first, self._systems = array("q"), list[dict[str, int]]()
-        by_systems: dict[tuple[str, ...], dict[str, int]] = {}
-        first = 0
-        for document_id, names in data.systems_by_document().items():
-            systems = tuple(names)
-            if systems not in by_systems:
-                by_systems[systems] = {system: index for index, system in enumerate(systems)}
-            self._positions[document_id] = len(self._first)
-            self._first.append(first)
-            self._systems.append(by_systems[systems])
-            first += len(systems)
-
-    def __getitem__(self, key: ItemKey) -> int:
-        document_id, system, rival = key
-        document = self._positions[document_id]
-        first, systems = self._first[document], self._systems[document]
-        position = (first + systems[system]) * self._step
-        return position if rival is None else position + 1 + first + systems[rival]
-
-    def of_document(self, document_id: str) -> int:
-        """Return the position of a document in the data, counted from 0."""
-        return self._positions[document_id]
 
 
 ItemFilter = Mapping[str, Container[ItemKey]]

@@ -12,7 +12,7 @@ from typing import Any
 from summeter._version import __version__
 from summeter.data.dataset import Dataset
 from summeter.engine.derive import cascade_samples, derive
-from summeter.engine.plan import ItemOrder, Job, chosen, data_entry
+from summeter.engine.plan import Job, chosen, data_entry
 from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
@@ -82,7 +82,7 @@ def rescore(folder: str | Path) -> Run:
             for job in derived:
                 journal.drop(job.entry)
             derive(derived, judges, run.data, journal, run.manifest.options.get("limit"))
-            journal.sort_files(judges, ItemOrder(run.data))
+            journal.sort_files(judges, run.data)
         ended = run.manifest.status
         started = run.manifest.model_copy(update={"counts": {}})  # the counts may change
         return finish(run, journal, started, "complete" if ended == "incomplete" else ended)

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from summeter.data.atomic import sweep, write_lines, write_text, writing
+from summeter.data.dataset import Dataset
 from summeter.records import Fault, Judgment, UsageError, damaged_line, read_lines, whole_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
@@ -50,11 +51,43 @@ _BLOCK = 1 << 20
 log = logging.getLogger(__name__)
 
 
-class Order(Protocol):
-    """The positions of items and documents in the data."""
+class ItemOrder:
+    """The positions of items in the data, looked up by `order[document, system, rival]`.
 
-    def __getitem__(self, key: ItemKey) -> int: ...
-    def of_document(self, document_id: str) -> int: ...
+    Pairs follow their first summary and are ordered by their second summary. Each distinct list of systems is stored
+    once.
+
+    >>> from summeter.data.dataset import load
+    >>> order = ItemOrder(load([{"doc_id": "d", "system": name, "document": "x", "summary": "y"} for name in "ab"]))
+    >>> order["d", "a", None] < order["d", "a", "b"] < order["d", "b", None], order.of_document("d")
+    (True, 0)
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        self._step = len(data) + 1
+        self._positions: dict[str, int] = {}
+        self._first, self._systems = array("q"), list[dict[str, int]]()
+        by_systems: dict[tuple[str, ...], dict[str, int]] = {}
+        first = 0
+        for document_id, names in data.systems_by_document().items():
+            systems = tuple(names)
+            if systems not in by_systems:
+                by_systems[systems] = {system: index for index, system in enumerate(systems)}
+            self._positions[document_id] = len(self._first)
+            self._first.append(first)
+            self._systems.append(by_systems[systems])
+            first += len(systems)
+
+    def __getitem__(self, key: ItemKey) -> int:
+        document_id, system, rival = key
+        document = self._positions[document_id]
+        first, systems = self._first[document], self._systems[document]
+        position = (first + systems[system]) * self._step
+        return position if rival is None else position + 1 + first + systems[rival]
+
+    def of_document(self, document_id: str) -> int:
+        """Return the position of a document in the data, counted from 0."""
+        return self._positions[document_id]
 
 
 class Journal:
@@ -237,13 +270,13 @@ class Journal:
             self._broken = error
             raise
 
-    def sort_files(self, judges: Sequence[JudgeEntry], order: Order) -> None:
+    def sort_files(self, judges: Sequence[JudgeEntry], data: Dataset) -> None:
         """Sort judgments, prepared data, progress and failures in the order of the data.
 
         Each file is replaced atomically.
         """
         self._close_files()
-        items = ProgressTable.read(self.folder / PROGRESS)
+        order, items = ItemOrder(data), ProgressTable.read(self.folder / PROGRESS)
         ranks = np.fromiter(map(order.__getitem__, items.items()), np.int64, len(items))
         for judge in judges:
             file, rows = self.folder / "judgments" / f"{judge.file}.jsonl", items.of_judge(judge.signature)

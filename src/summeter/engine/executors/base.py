@@ -42,45 +42,19 @@ class Executor(Protocol):
         """
 
 
-class RemoteError(NamedTuple):
-    """A pickled error of a worker, with its traceback as text."""
+def portable(error: BaseException) -> BaseException:
+    """Return the error of a worker in a form that can be pickled, with the worker's traceback as a note.
 
-    pickled: bytes
-    traceback: str
-
-    @classmethod
-    def of(cls, error: BaseException) -> RemoteError:
-        """Return an error in pickled form.
-
-        An error that cannot be pickled is replaced by an error of the most specific base class that can.
-        """
-        trace = "".join(format_exception(error))
-        try:
-            data = pickle.dumps(error)
-            pickle.loads(data)  # noqa: S301 - a constructor may need other arguments
-        except Exception:  # noqa: BLE001 - a class of another package may raise any error here
-            replacement = next((base for base in (ModelError, SummeterError) if isinstance(error, base)), RuntimeError)
-            text = str(error) if isinstance(error, SummeterError) else f"{type(error).__name__}: {error}"
-            data = pickle.dumps(replacement(text))
-        return cls(data, trace)
-
-    @property
-    def error(self) -> BaseException:
-        """The unpickled error, with the worker's traceback as its cause."""
-        error: BaseException = pickle.loads(self.pickled)  # noqa: S301 - pickled by our worker
-        error.__cause__ = RemoteTraceback(self.traceback)
-        return error
-
-
-class RemoteTraceback(Exception):
-    """The traceback of an error in a worker, given as text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return f'\n"""\n{self.text}"""'
+    An error that cannot be pickled is replaced by an error of the most specific base class that can.
+    """
+    trace = "".join(format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - a constructor may need other arguments
+    except Exception:  # noqa: BLE001 - a class of another package may raise any error here
+        replacement = next((base for base in (ModelError, SummeterError) if isinstance(error, base)), RuntimeError)
+        error = replacement(str(error) if isinstance(error, SummeterError) else f"{type(error).__name__}: {error}")
+    error.add_note(f"in a worker:\n{trace}")
+    return error
 
 
 def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
