@@ -19,20 +19,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from itertools import combinations
-from typing import Any, NamedTuple
+from itertools import combinations, product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from summeter.choices import Level
 from summeter.meta._compare import pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.options import Selection, Significance, study
-from summeter.meta.results import Row, Study, interval_row, named, unique_labels
-from summeter.meta.sample import Sample, Units
+from summeter.meta.results import Row, Study, interval_row, merged, named, unique_labels
+from summeter.meta.sample import Sample
 from summeter.meta.selection import all_pairs, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
@@ -52,7 +50,6 @@ from summeter.stats import (
 )
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, ratio
 from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, accuracy_of, confusion_by_unit
-from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
 
 STUDY = "protocol"
@@ -63,22 +60,14 @@ ORDER = ("SOTA", "XFORMER", "OLD")
 """Order of groups in the tables of AggreFact. Other values are sorted alphabetically."""
 
 
-class Weight(StrEnum):
-    """Weight of a cell in a mean: the number of the cell's test rows, or 1."""
+Weight = Literal["rows", "cells"]
+"""Weight of a cell in a mean: the number of the cell's test rows, or 1."""
+OneClass = Literal["recall", "undefined"]
+"""Value of a cell whose test rows all have the same class.
 
-    ROWS = "rows"
-    CELLS = "cells"
-
-
-class OneClass(StrEnum):
-    """Value of a cell whose test rows all have the same class.
-
-    `recall`: the recall of that class, as in scikit-learn's balanced accuracy and the tables of the papers.
-    `undefined`: no value, with a reason.
-    """
-
-    RECALL = "recall"
-    UNDEFINED = "undefined"
+`recall`: the recall of that class, as in scikit-learn's balanced accuracy and the tables of the papers. `undefined`: no
+value, with a reason.
+"""
 
 
 @dataclass(frozen=True)
@@ -86,7 +75,7 @@ class Mean:
     """A mean over the cells with equal values in the columns `over`, or over all cells if it is empty."""
 
     over: tuple[str, ...] = ()
-    weight: Weight = Weight.CELLS
+    weight: Weight = "cells"
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,7 @@ class Protocol:
     dev: tuple[str, str] = ("cut", "val")
     test: tuple[str, str] = ("cut", "test")
     candidates: Candidates = Candidates.RELEASED
-    one_class: OneClass = OneClass.RECALL
+    one_class: OneClass = "recall"
 
     def with_thresholds(self, thresholds: str | float) -> Protocol:
         """Return the protocol with other thresholds.
@@ -170,7 +159,7 @@ _AGGREFACT = (
         "AggreFact, a threshold per dataset",
         _ORIGIN_CELLS,
         _ORIGIN_CELLS,
-        means=(Mean(("origin", "category"), Weight.ROWS),),
+        means=(Mean(("origin", "category"), "rows"),),
     ),
     Table(
         "sota",
@@ -224,27 +213,31 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
 
     Raises UsageError if the data lack a column of the protocol, or if no run has scores of summaries.
     """
-    scores = [pairs for run in runs for pairs in _pairs(run, gold, options.aspects)]
-    if not scores:
+    joined = [pairs for run in runs for pairs in _pairs(run, gold, options.aspects)]
+    if not joined:
         raise UsageError("no judge has scores of summaries; give a run on these data")
-    data = _benchmark(scores[0], how)
-    bootstrap = replace(options.resampling(data.documents), by="document (thresholds held)")
-    names = unique_labels([pairs.judge for pairs in scores])
-    judges = [_Judge(name, pairs, pairs.values_on(data.units)) for name, pairs in zip(names, scores, strict=True)]
+    data = _benchmark(joined, how, options)
+    judges = list(zip(data.votes.raters, unique_labels(data.votes.raters[:-1]), data.votes.matrix, strict=False))
     rows: list[Row] = []
     notes: list[str] = []
     for table in how.tables:
-        board = _Board(table, how, data, bootstrap, list(_cells(data, table)))
+        board = _Board(table, data, list(_cells(data, table)))
         if not board.cells:
             notes.append(f"{table.title}: the data have no test rows of this table")
             continue
-        results = []
+        results: dict[str, _Result] = {}
         table_rows: list[Row] = []
-        for judge in judges:
-            thresholds = [board.threshold(judge, cell) for cell in board.cells]
-            results.append(board.decided(judge, thresholds))
-            table_rows += _table_rows(board, judge, thresholds, results[-1])
-        table_rows += _differences(board, judges, results, options)
+        for rater, name, scores in judges:
+            thresholds = [board.threshold(scores, cell) for cell in board.cells]
+            decisions = np.full((len(scores), len(board.cells)), np.nan)
+            for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
+                if tuned.threshold is not None:
+                    decisions[cell.test, place] = decide(scores[cell.test], tuned.threshold)
+            results[name] = board.evaluate(decisions)
+            about = {**named(rater), "details": {"name": name}}
+            table_rows += _cell_rows(board, scores, thresholds, results[name], about)
+            table_rows += _mean_rows(board, results[name], about)
+        table_rows += _differences(board, results, options)
         rows += table_rows
         notes += _notes(board)
         worst = max(table_rows, key=lambda row: int(row.details["draws_undefined"]))
@@ -252,7 +245,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
             where = "/".join(worst.details["cell"].values()) or "the mean"
             notes.append(
                 f"{table.title}: intervals leave out resamples without a value, at most {lost} of "
-                f"{bootstrap.resamples} ({worst.statistic} of {where}); see draws_undefined"
+                f"{data.bootstrap.resamples} ({worst.statistic} of {where}); see draws_undefined"
             )
     return Study(STUDY, rows, notes)
 
@@ -290,29 +283,20 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
 # ---- rows, cells and results ----
 
 
-class _Benchmark(NamedTuple):
-    """The labelled rows.
+@dataclass(frozen=True)
+class _Benchmark:
+    """The labelled rows, with the votes of all judges and of people (the last rater).
 
-    `unit` is the number of the document (the resampled unit) of each test row, and -1 for other rows.
+    `dev` and `test` are masks of rows. `unit` is the number of the document (the resampled unit) of each test row, and
+    -1 for other rows.
     """
 
-    units: Units
-    gold: Floats
-    columns: dict[str, NDArray[np.object_]]
+    how: Protocol
+    votes: Sample
     dev: Bools
     test: Bools
     unit: Ints
-    documents: int
-
-    def rows_with(self, name: str, value: str) -> Bools:
-        """Return the mask of the rows with a given value in a column."""
-        return np.asarray(self.columns[name] == value, dtype=np.bool_)
-
-
-class _Judge(NamedTuple):
-    name: str
-    pairs: Sample
-    scores: Floats
+    bootstrap: Bootstrap
 
 
 class _Cell(NamedTuple):
@@ -344,51 +328,61 @@ class _Result(NamedTuple):
         return np.asarray((~np.isnan(self.decisions)).sum(axis=0), dtype=np.float64)
 
 
+class _Target(NamedTuple):
+    """A mean, or a cell if the table has no means.
+
+    It has the numbers of the averaged cells and a position in the table.
+    """
+
+    members: list[int]
+    at: dict[str, str]
+    weight: Weight
+
+    def weights(self, sizes: Floats, values: Floats) -> Floats:
+        """Return the weight of each averaged cell, 0 for cells without a value."""
+        weights = sizes[self.members] if self.weight == "rows" else np.ones(len(self.members))
+        return np.where(np.isnan(values), 0.0, weights)
+
+
 class _Board(NamedTuple):
     """A table with its cells and the labelled rows of the benchmark."""
 
     table: Table
-    how: Protocol
     data: _Benchmark
-    bootstrap: Bootstrap
     cells: list[_Cell]
 
-    def threshold(self, judge: _Judge, cell: _Cell) -> Threshold:
+    def threshold(self, scores: Floats, cell: _Cell) -> Threshold:
         """Return the threshold of a cell: the fixed threshold of the table, or a tuned threshold."""
         if self.table.threshold is not None:
             return Threshold(self.table.threshold, None, 0, 0, None)
-        return tune_threshold(self.data.gold[cell.dev], judge.scores[cell.dev], self.how.candidates)
-
-    def decided(self, judge: _Judge, thresholds: Sequence[Threshold]) -> _Result:
-        """Return the results of a judge with one threshold per cell."""
-        decisions = np.full((len(self.data.gold), len(self.cells)), np.nan)
-        for place, (cell, tuned) in enumerate(zip(self.cells, thresholds, strict=True)):
-            if tuned.threshold is not None:
-                decisions[cell.test, place] = decide(judge.scores[cell.test], tuned.threshold)
-        return self.evaluate(decisions)
+        return tune_threshold(self.data.votes.y[cell.dev], scores[cell.dev], self.data.how.candidates)
 
     def evaluate(self, decisions: Floats) -> _Result:
         """Return the results of decisions, with the protocol's rule for cells with a single class."""
-        data = self.data
+        data, gold, bootstrap = self.data, self.data.votes.y, self.data.bootstrap
         counts = np.stack(
-            [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T], axis=1
+            [confusion_by_unit(gold, column, data.unit, bootstrap.units) for column in decisions.T], axis=1
         )
         totals = counts.sum(axis=0)
-        by_recall = {OneClass.RECALL: True, OneClass.UNDEFINED: False}[self.how.one_class]
-        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & by_recall
-        (samples,) = self.bootstrap.samples(
+        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & (data.how.one_class == "recall")
+        (samples,) = bootstrap.samples(
             lambda weights: accuracy_of(np.tensordot(weights, counts, axes=1), recalls), width=counts[0].size
         )
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
 
-    def fields(self, pairs: Sample, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
+    def fields(self, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
         """Return the common fields of rows about a cell or a mean."""
         group = {"by": "dataset", "group": at["dataset"]} if "dataset" in at else {}
+        gold = self.data.votes.gold
         return {
-            "study": STUDY, "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature,
+            "study": STUDY, "gold_aspect": gold.aspect, "gold_signature": gold.signature,
             "level": Level.SUMMARY.value, "domain": at.get("origin"), "category": at.get("category"),
             "details": {"table": self.table.name, "title": self.table.title, "cell": at, **group, **details},
         }  # fmt: skip
+
+    def rows_of(self, target: _Target) -> int:
+        """Return the number of test rows in the cells of a mean."""
+        return sum(int(self.cells[number].test.sum()) for number in target.members)
 
     def targets(self) -> list[_Target]:
         """Return the means of the table."""
@@ -402,82 +396,75 @@ class _Board(NamedTuple):
         return targets
 
 
-class _Target(NamedTuple):
-    """A mean, or a cell if the table has no means.
-
-    It has the numbers of the averaged cells and a position in the table.
-    """
-
-    members: list[int]
-    at: dict[str, str]
-    weight: Weight
-
-    def rows(self, board: _Board) -> int:
-        """Return the number of test rows in the cells."""
-        return sum(int(board.cells[number].test.sum()) for number in self.members)
-
-    def weights(self, sizes: Floats, values: Floats) -> Floats:
-        """Return the weight of each averaged cell, 0 for cells without a value."""
-        weights = {Weight.ROWS: sizes[self.members], Weight.CELLS: np.ones(len(self.members))}[self.weight]
-        return np.where(np.isnan(values), 0.0, weights)
-
-
-def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
-    """Return the labelled rows, given any judge joined with people.
+def _benchmark(joined: Sequence[Sample], how: Protocol, options: ProtocolOptions) -> _Benchmark:
+    """Return the labelled rows, given each judge joined with people.
 
     Raises UsageError if a column of the protocol is missing.
     """
-    rows = pairs.take(~np.isnan(pairs.y))
-    if not np.isin(rows.y, (0.0, 1.0)).all():
+    labelled = joined[0].take(~np.isnan(joined[0].y))
+    if not np.isin(labelled.y, (0.0, 1.0)).all():
         raise UsageError("human values of faithfulness are not all 0 or 1; a protocol needs a label for each summary")
-    names = {how.dev[0], how.test[0], *(name for table in how.tables for name in table.cells + table.tuned)}
-    names |= {name for table in how.tables for name, _ in table.keep}
-    columns = {name: np.array(list(rows.units.column(name).labels()), dtype=object) for name in sorted(names)}
-    nothing = np.zeros(len(rows), dtype=np.bool_)
-    data = _Benchmark(rows.units, rows.y, columns, nothing, nothing, np.full(len(rows), -1, np.int64), 0)
-    dev, test = data.rows_with(*how.dev), data.rows_with(*how.test)
+    units = labelled.units
+    for table in how.tables:
+        for name in (*table.cells, *table.tuned, *(name for name, _ in table.keep)):
+            units.column(name)  # raises if the column is unknown
+    masks = [units.column(name).equal(value) for name, value in (how.dev, how.test)]
     tuned = any(table.threshold is None for table in how.tables)
-    for split, (name, value), mask in (("validation", how.dev, dev), ("test", how.test, test)):
+    for split, (name, value), mask in zip(("validation", "test"), (how.dev, how.test), masks, strict=True):
         if not mask.any() and (tuned or split == "test"):
             raise UsageError(
                 f"no row is in the {split} split ({name} = {value}); add its file, or give a number as the threshold"
             )
-    documents, data.unit[test] = np.unique(rows.units.document.codes[test], return_inverse=True)
-    return data._replace(dev=dev, test=test, documents=len(documents))
+    dev, test = masks
+    documents, unit = np.unique(units.document.codes[test], return_inverse=True)
+    of_row = np.full(len(units), -1, np.int64)
+    of_row[test] = unit
+    values = np.stack([*(pairs.values_on(units) for pairs in joined), labelled.y])
+    votes = Sample.of_values(units, [*(pairs.judge for pairs in joined), labelled.gold], values)
+    bootstrap = replace(options.resampling(len(documents)), by="document (thresholds held)")
+    return _Benchmark(how, votes, dev, test, of_row, bootstrap)
 
 
 def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
     """Yield the cells with test rows, in the order of the papers."""
-    belongs = np.ones(len(data.gold), dtype=np.bool_)
-    for name, value in table.keep:
-        belongs &= data.rows_with(name, value)
-    for name in table.cells:
-        belongs &= np.array([value is not None for value in data.columns[name]], dtype=np.bool_)
-    rows = np.flatnonzero(belongs & data.test)
-    cells = {tuple(str(data.columns[name][row]) for name in table.cells) for row in rows}
+    columns = {name: data.votes.units.column(name) for name in table.cells}
+    belongs = _kept(data, table) & ~np.any([column.equal(None) for column in columns.values()], axis=0)
+    rows = belongs & data.test
+    cells = set(zip(*(column.take(rows).labels() for column in columns.values()), strict=True))
     for values in sorted(cells, key=lambda cell: [(ORDER.index(v) if v in ORDER else -1, v.lower(), v) for v in cell]):
-        at = dict(zip(table.cells, values, strict=True))
-        test, dev = belongs & data.test, belongs & data.dev
+        at = dict(zip(columns, values, strict=True))
+        test, dev = rows.copy(), belongs & data.dev
         for name, value in at.items():
-            test &= data.rows_with(name, value)
-            dev &= data.rows_with(name, value) | (name not in table.tuned)
+            inside = columns[name].equal(value)
+            test &= inside
+            dev &= inside | (name not in table.tuned)
         yield _Cell(at, dev, test)
+
+
+def _kept(data: _Benchmark, table: Table) -> Bools:
+    """Return the mask of the rows that belong to a table."""
+    kept = np.ones(len(data.votes), dtype=np.bool_)
+    for name, value in table.keep:
+        kept &= data.votes.units.column(name).equal(value)
+    return kept
 
 
 # ---- rows of the study ----
 
 
-def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], result: _Result) -> Iterator[Row]:
-    """Yield the rows of the cells and means of a judge."""
+def _cell_rows(
+    board: _Board, scores: Floats, thresholds: Sequence[Threshold], result: _Result, judge: Mapping[str, Any]
+) -> Iterator[Row]:
+    """Yield the balanced accuracy and the AUROC of a judge in each cell."""
     for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
-        scores, gold = judge.scores[cell.test], board.data.gold[cell.test]
-        area = auroc(gold, scores, board.data.unit[cell.test])
-        positives = int(gold[~np.isnan(scores)].sum())
-        about = named(judge.pairs.judge) | board.fields(
-            judge.pairs, cell.at, name=judge.name, threshold=tuned.threshold, dev_n=tuned.n, dev_missing=tuned.missing,
+        gold = board.data.votes.y[cell.test]
+        area = auroc(gold, scores[cell.test], board.data.unit[cell.test])
+        positives = int(gold[~np.isnan(scores[cell.test])].sum())
+        about = merged(judge, board.fields(
+            cell.at, threshold=tuned.threshold, dev_n=tuned.n, dev_missing=tuned.missing,
             dev_balanced_accuracy=tuned.balanced_accuracy, dev_reason=tuned.reason, positives=positives,
             negatives=area.n - positives, one_class=bool(result.one_class[place]),
-        )  # fmt: skip
+        ))  # fmt: skip
         why = NO_NEGATIVES if positives else NO_POSITIVES
         if tuned.threshold is None:
             why = f"no threshold: {tuned.reason} among {tuned.n} validation rows"
@@ -485,50 +472,46 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
             why = "no test row has a score"
         size: dict[str, Any] = {"n": area.n, "missing": area.missing}
         accuracy = _interval(board, result.values[place], result.samples[:, [place]], undefined=why, **size)
-        yield _row(accuracy, about, ACCURACY)
-        (samples,) = board.bootstrap.samples(area.weighted, width=area.width)
+        yield interval_row(accuracy, about, statistic=ACCURACY)
+        (samples,) = board.data.bootstrap.samples(area.weighted, width=area.width)
         value = np.nan if area.value is None else area.value
-        yield _row(_interval(board, value, samples[:, None], undefined=area.reason or "", **size), about, AREA)
+        estimate = _interval(board, value, samples[:, None], undefined=area.reason or "", **size)
+        yield interval_row(estimate, about, statistic=AREA)
+
+
+def _mean_rows(board: _Board, result: _Result, judge: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the means over cells of a judge."""
     for target in board.targets():
         members = target.members
         weights = target.weights(result.sizes, result.values[members])
         n = int(result.sizes[members].sum())
         undefined = [board.cells[number].name for number in members if np.isnan(result.values[number])]
-        about = named(judge.pairs.judge) | board.fields(
-            judge.pairs, target.at, name=judge.name, weight=str(target.weight), cells=len(members),
-            cells_undefined=undefined,
-        )  # fmt: skip
+        fields = board.fields(target.at, weight=target.weight, cells=len(members), cells_undefined=undefined)
         mean = _interval(
             board, averaged(result.values[members], weights).item(), result.samples[:, members], weights,
-            undefined="no cell has a value", n=n, missing=target.rows(board) - n,
+            undefined="no cell has a value", n=n, missing=board.rows_of(target) - n,
         )  # fmt: skip
-        yield _row(mean, about, MEAN)
+        yield interval_row(mean, judge, fields, statistic=MEAN)
 
 
-_Drawn = tuple[Estimate, dict[str, int]]
-"""An estimate, and counts for `details`: resamples without a value or without a cell of a mean."""
-
-
-def _interval(board: _Board, value: float, samples: Floats, weights: Floats | None = None, **more: Any) -> _Drawn:
+def _interval(board: _Board, value: float, samples: Floats, weights: Floats | None = None, **more: Any) -> Estimate:
     """Return a value with an interval from samples (draws x cells), averaged with weights.
 
     A value of NaN is undefined. Cells with weight 0 are ignored. An interval of width 0 is not reported as constant,
-    because a judge can be correct in all resamples.
+    because a judge can be correct in all resamples. `details` has the numbers of resamples without a value, and without
+    the value of a cell.
     """
     weights = np.ones(samples.shape[1]) if weights is None else weights
     empty = np.isnan(samples[:, weights > 0])
     partial = int((empty.any(axis=1) & ~empty.all(axis=1)).sum())
     known = None if np.isnan(value) else float(value)
-    estimate = board.bootstrap.of_samples(known, averaged(samples, weights), **more)
+    bootstrap = board.data.bootstrap
+    estimate = bootstrap.of_samples(known, averaged(samples, weights), **more)
     if estimate.low is not None:
         reasons = [] if estimate.reason in (None, CONSTANT) else [estimate.reason]
-        reasons += [f"in {partial} of {board.bootstrap.resamples} resamples, a cell has no value"] if partial else []
+        reasons += [f"in {partial} of {bootstrap.resamples} resamples, a cell has no value"] if partial else []
         estimate = replace(estimate, reason="; ".join(filter(None, reasons)) or None)
-    return estimate, {"draws_undefined": estimate.lost, "draws_partial": partial}
-
-
-def _row(drawn: _Drawn, about: Mapping[str, Any], statistic: str) -> Row:
-    return interval_row(drawn[0], about, statistic=statistic, details=drawn[1])
+    return replace(estimate, details={"draws_undefined": estimate.lost, "draws_partial": partial})
 
 
 def averaged(values: Floats, weights: Floats) -> Floats:
@@ -541,85 +524,62 @@ def averaged(values: Floats, weights: Floats) -> Floats:
     return ratio((np.nan_to_num(values) * present).sum(axis=-1), np.asarray(present.sum(axis=-1)))
 
 
-class _Test(NamedTuple):
-    """A comparison of two judges.
-
-    `contributions` holds the contribution of each document to the difference.
-    """
-
-    target: _Target
-    pair: PairDifference
-    contributions: Floats
-    draws: dict[str, int]
-
-
-def _differences(
-    board: _Board, judges: Sequence[_Judge], results: Sequence[_Result], testing: Significance
-) -> Iterator[Row]:
+def _differences(board: _Board, results: Mapping[str, _Result], testing: Significance) -> Iterator[Row]:
     """Yield the comparisons of all pairs of judges on each mean of the table, with one correction.
 
-    If the table has no means, judges are compared on each cell.
+    If the table has no means, judges are compared on each cell. Exchanging the decisions of two judges on a document
+    changes the sign of the document's contribution to the difference in all cells, so the permutation test is that of
+    paired means.
     """
-    targets = board.targets()
-    targets = targets or [_Target([place], cell.at, Weight.CELLS) for place, cell in enumerate(board.cells)]
-    family = len(targets) * len(judges) * (len(judges) - 1) // 2
-    permutations = max(testing.permutations, enough_permutations(family, testing.alpha))
-    flips = sign_flips(board.data.documents, permutations, testing.seed)
-    tests: list[_Test] = []
-    for (a, first), (b, second) in combinations(zip(judges, results, strict=True), 2):
+    if len(results) < 2:
+        return
+    documents = board.data.bootstrap.units
+    targets = board.targets() or [_Target([place], cell.at, "cells") for place, cell in enumerate(board.cells)]
+    family = len(targets) * len(results) * (len(results) - 1) // 2
+    flips = sign_flips(documents, max(testing.permutations, enough_permutations(family, testing.alpha)), testing.seed)
+    compared = []
+    for (a, first), (b, second) in combinations(results.items(), 2):
         lost = np.isnan(first.decisions) | np.isnan(second.decisions)
         both = [board.evaluate(np.where(lost, np.nan, result.decisions)) for result in (first, second)]
-        tests += [_tested(board, (a.name, b.name), both[0], both[1], target, flips) for target in targets]
-    if not tests:
-        return
-    p = permutation_p(np.stack([test.contributions for test in tests], axis=1), flips)
-    pairs = [
-        test.pair if test.pair.difference is None else test.pair._replace(p=float(value))
-        for test, value in zip(tests, p, strict=True)
+        compared.append(((a, b), both[0], both[1]))
+    tests = list(product(targets, compared))
+    estimates: list[Estimate] = []
+    pairs: list[PairDifference] = []
+    contributions = np.zeros((documents, len(tests)))
+    for place, (target, (names, first, second)) in enumerate(tests):
+        members = target.members
+        gaps = first.values[members] - second.values[members]
+        weights = target.weights(first.sizes, gaps)
+        estimate = _interval(
+            board, averaged(gaps, weights).item(), first.samples[:, members] - second.samples[:, members], weights,
+            undefined="no cell has a value of both judges",
+        )  # fmt: skip
+        judged = np.zeros(documents, dtype=np.bool_)
+        for number, weight in zip(members, weights, strict=True):
+            if weight:
+                hits, other_hits = first.counts[:, number], second.counts[:, number]
+                # The contribution of each document to the difference of two balanced accuracies (or recalls).
+                shares = [
+                    (hits[:, right] - other_hits[:, right]) / total
+                    for right, size in ((0, 1), (2, 3))
+                    if (total := hits[:, size].sum())
+                ]
+                contributions[:, place] += weight / weights.sum() * sum(shares) / len(shares)
+                judged |= hits.any(axis=1) | other_hits.any(axis=1)
+        n, units = int(first.sizes[members].sum()), int(judged.sum())
+        pairs.append(PairDifference(
+            *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, board.rows_of(target) - n, units,
+            least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.interval,
+        ))  # fmt: skip
+        estimates.append(estimate)
+    tested = [
+        pair if pair.difference is None else pair._replace(p=float(p))
+        for pair, p in zip(pairs, permutation_p(contributions, flips), strict=True)
     ]
     method = f"exchange of decisions by document, {flips.total} {'exact' if flips.exact else 'permutations'}"
-    for target in targets:
-        for test, pair in zip(tests, corrected(pairs, testing.alpha), strict=True):
-            if test.target is target:
-                about = board.fields(judges[0].pairs, target.at, weight=str(target.weight), method=method)
-                yield pair_row(pair, testing.alpha, about, statistic=DIFFERENCE, details=test.draws)
-
-
-def _tested(
-    board: _Board, names: tuple[str, str], first: _Result, second: _Result, target: _Target, flips: Flips
-) -> _Test:
-    """Return the difference of two judges with an interval, and each document's contribution.
-
-    The contributions sum to the difference. Exchanging the decisions of two judges on a document changes the sign of
-    the document's contribution in all cells, so the permutation test is that of paired means.
-    """
-    members = target.members
-    gaps = first.values[members] - second.values[members]
-    weights = target.weights(first.sizes, gaps)
-    n = int(first.sizes[members].sum())
-    estimate, draws = _interval(
-        board, averaged(gaps, weights).item(), first.samples[:, members] - second.samples[:, members], weights,
-        undefined="no cell has a value of both judges",
-    )  # fmt: skip
-    contributions = np.zeros(board.data.documents)
-    judged = np.zeros(board.data.documents, dtype=np.bool_)
-    for number, weight in zip(members, weights, strict=True):
-        if weight:
-            hits, other_hits = first.counts[:, number], second.counts[:, number]
-            # The contribution of each document to the difference of two balanced accuracies (or recalls).
-            shares = [
-                (hits[:, right] - other_hits[:, right]) / total
-                for right, size in ((0, 1), (2, 3))
-                if (total := hits[:, size].sum())
-            ]
-            contributions += weight / weights.sum() * sum(shares) / len(shares)
-            judged |= hits.any(axis=1) | other_hits.any(axis=1)
-    units = int(judged.sum())
-    pair = PairDifference(
-        *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,
-        least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.interval,
-    )  # fmt: skip
-    return _Test(target, pair, contributions, draws)
+    for (target, _), pair, estimate in zip(tests, corrected(tested, testing.alpha), estimates, strict=True):
+        about = board.fields(target.at, weight=target.weight, method=method)
+        yield pair_row(pair, testing.alpha, about, statistic=DIFFERENCE, details=estimate.details)
 
 
 # ---- notes ----
@@ -627,15 +587,10 @@ def _tested(
 
 def _notes(board: _Board) -> Iterator[str]:
     table, data = board.table, board.data
-    one_class = [cell.name for cell in board.cells if len(set(data.gold[cell.test].tolist())) == 1]
+    one_class = [cell.name for cell in board.cells if len(set(data.votes.y[cell.test].tolist())) == 1]
     if one_class:
-        values = {
-            OneClass.UNDEFINED: "no value",
-            OneClass.RECALL: "the value is their recall, as in the papers",
-        }
-        yield f"{table.title}: the test rows of {', '.join(one_class)} have one class: {values[board.how.one_class]}"
-    outside = data.test & ~np.any([cell.test for cell in board.cells], axis=0)
-    for name, value in table.keep:
-        outside &= data.rows_with(name, value)
+        value = "no value" if data.how.one_class == "undefined" else "the value is their recall, as in the papers"
+        yield f"{table.title}: the test rows of {', '.join(one_class)} have one class: {value}"
+    outside = data.test & _kept(data, table) & ~np.any([cell.test for cell in board.cells], axis=0)
     if left := int(outside.sum()):
         yield f"{table.title}: {left} test rows without {' or '.join(table.cells)} are left out"
