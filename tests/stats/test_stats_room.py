@@ -68,7 +68,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         results += [stats.best_rates(matrix).statistics, stats.win_rates(matrix).statistics]
         results += [
             stats.paired_differences([dict(enumerate(matrix))]),
-            stats.bradley_terry(stats.games_from_scores(matrix), 2),
+            stats.bradley_terry([(0, 1)], [stats.points(x, y)], 2),
         ]
         results += [stats.gwet_ac1(matrix).estimate(stats.Bootstrap(len(x), 20))]
     for result in results:

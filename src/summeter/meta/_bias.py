@@ -137,7 +137,7 @@ def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Flo
     (samples,) = bootstrap.samples(shares)
     details = {"consistent": effect.consistent, "first_slot": effect.first_slot, "second_slot": effect.second_slot,
                "half_tied": effect.half_tied}  # fmt: skip
-    about = merged(named(judge), details=details)
+    about = merged(named(judge.rater), details=details)
     about |= {"study": "position", "level": Level.SUMMARY.value, "pair": pair_name(*pair) if pair else None,
               "n": effect.n, "missing": effect.missing, "reason": "no pair was judged in both orders"}  # fmt: skip
     preference = None if not effect.n else (effect.first_slot - effect.second_slot) / effect.n

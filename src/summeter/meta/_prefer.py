@@ -32,11 +32,9 @@ from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable, Question, model_names
 from summeter.stats import (
-    Games,
     best_rates,
     bradley_terry,
     chain,
-    games_from_scores,
     order_effect,
     points,
     side_of_half,
@@ -82,16 +80,19 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     except UsageError as error:  # a run can have verdicts without scores
         matrices, why = [], error
     for matrix in matrices:
-        systems = matrix.grid.systems
-        if len(systems) > 1:
-            judge, people = (Grid.of(matrix.sample.of_raters(number)) for number in (0, 1))
+        if len(matrix.grid.systems) > 1:
+            judge, people = (Verdicts.of_scores(matrix.sample.of_raters(number)) for number in (0, 1))
             ranking = _ranking(read.gold, matrix.sample.gold, options)
-            rows += _contest_rows(judge, people, matrix.about(), systems=systems, ranking=ranking, options=options)
+            chained = chain_of(ranking, matrix.grid.systems)
+            rows += _contest_rows(
+                judge, people, matrix.about(), pairs=people.pairs, chained=chained, ranking=ranking, options=options
+            )
             rows += _ranking_rows(matrix, options, shown) if options.strengths else []
-    for verdicts_of_judge, scores in _verdicts_and_scores(read, options):
-        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores.gold, options), options)
-    for either, verdicts_of_people in _against_verdicts(read, options, compared=bool(rows)):
-        rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
+    for judge, scores in _verdicts_and_scores(read, options):
+        people = Verdicts.of_scores(scores)
+        rows += _verdict_rows(judge, people, _ranking(read.gold, scores.gold, options), options)
+    for judge, people in _against_verdicts(read, options, compared=bool(rows)):
+        rows += _verdict_rows(judge, people, people.ranking(), options)
     if not rows:
         if matrices:
             names = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
@@ -110,45 +111,27 @@ def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
             if len(grid.systems) > 1:
                 rows += _system_rows(named(scores.judge, scores.gold), grid.systems, grid.gold, options)
         for verdicts in people_verdicts(columns, aspect, options.rule):
-            rows += _strengths_of(verdicts.pairs, _points(verdicts, verdicts.pairs), named(verdicts), options)
+            points_of_pairs = verdicts.points_of(verdicts.pairs, verdicts.documents)
+            rows += strength_rows(verdicts.pairs, points_of_pairs, named(verdicts.rater), options)
     if not rows:
         raise UsageError(f"people did not judge several systems; the judged aspects are: {', '.join(names)}")
     return Study("prefer", rows)
 
 
 def _verdict_rows(
-    judge: Verdicts | Sample, gold: Verdicts | Sample, ranking: Mapping[str, float], options: PreferOptions
-) -> list[Row]:
-    """Return the rows of a comparison in which at least one side has pairwise verdicts."""
-    of_judge, people = (side if isinstance(side, Verdicts) else Grid.of(side) for side in (judge, gold))
-    pairs = next(side.pairs for side in (people, of_judge) if isinstance(side, Verdicts))
+    judge: Verdicts, people: Verdicts, ranking: Mapping[str, float], options: PreferOptions
+) -> Iterator[Row]:
+    """Yield the rows of a comparison in which at least one side has verdicts on pairs."""
+    pairs = (judge if people.scored else people).pairs
     systems = list(dict.fromkeys(name for pair in pairs for name in pair))
-    fields = named(_rater(judge), _rater(gold))
-    rows = list(_contest_rows(of_judge, people, fields, systems=systems, ranking=ranking, options=options))
+    fields, chained = named(judge.rater, people.rater), chain_of(ranking, list(ranking))
+    yield from _contest_rows(judge, people, fields, pairs=pairs, chained=chained, ranking=ranking, options=options)
     if options.strengths:
         chosen = _chosen_pairs(pairs, ranking, options, systems)
-        documents = list(dict.fromkeys((*people.documents, *of_judge.documents)))
-        rows += _strengths_of(chosen, _points(of_judge, chosen, documents), fields, options)
-        if isinstance(people, Verdicts):
-            rows += _strengths_of(chosen, _points(people, chosen, documents), named(people), options)
-    return rows
-
-
-def _rater(side: Verdicts | Sample) -> Verdicts | Rater:
-    return side if isinstance(side, Verdicts) else side.judge
-
-
-def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: Sequence[str] | None = None) -> Floats:
-    """Return the first system's points in each pair on each document (pairs x documents).
-
-    The points are NaN if they are missing.
-    """
-    documents = side.documents if documents is None else documents
-    if isinstance(side, Verdicts):
-        rows = [side.points(pair, documents) for pair in pairs]
-    else:
-        rows = [points(*side.over(pair, documents).judge) for pair in pairs]
-    return np.array(rows).reshape(len(pairs), len(documents))
+        documents = list(dict.fromkeys((*people.documents, *judge.documents)))
+        yield from strength_rows(chosen, judge.points_of(chosen, documents), fields, options)
+        if not people.scored:
+            yield from strength_rows(chosen, people.points_of(chosen, documents), named(people.rater), options)
 
 
 def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
@@ -158,17 +141,15 @@ def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verd
     known = [name for name in aspects(read.gold) if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
     if not judges or options.source == _BLOCK or (not known and aspects(read.gold)):
         return []
-    names = wanted(options, list(dict.fromkeys(judge.aspect for judge in judges)), aspects(read.gold))
+    names = wanted(options, list(dict.fromkeys(judge.rater.aspect for judge in judges)), aspects(read.gold))
     return [
         (judge, gold)
-        for judge in judges for judge_aspect, gold_aspect in names if judge_aspect == judge.aspect
+        for judge in judges for judge_aspect, gold_aspect in names if judge_aspect == judge.rater.aspect
         for gold in gold_scores(read.gold, gold_aspect, Level.SUMMARY, options.rule, options.source)
     ]  # fmt: skip
 
 
-def _against_verdicts(
-    read: MetaInput, options: Selection, *, compared: bool
-) -> Iterator[tuple[Verdicts | Sample, Verdicts]]:
+def _against_verdicts(read: MetaInput, options: Selection, *, compared: bool) -> Iterator[tuple[Verdicts, Verdicts]]:
     """Yield each judge with the human verdicts on pairs.
 
     Verdicts are used if people gave no scores or if verdicts were selected.
@@ -176,15 +157,15 @@ def _against_verdicts(
     if (compared and options.source is None) or options.source not in (None, _BLOCK):
         return
     with_verdicts = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
-    judges: list[Verdicts | Sample] = list(verdicts(read.judge, options.judge))
+    judges = list(verdicts(read.judge, options.judge))
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
-    judges += [series for series in scores if len(series)]
+    judges += [Verdicts.of_scores(series) for series in scores if len(series)]
     if not with_verdicts or not judges:
         return
-    names = wanted(options, list(dict.fromkeys(_rater(judge).aspect for judge in judges)), with_verdicts)
+    names = wanted(options, list(dict.fromkeys(judge.rater.aspect for judge in judges)), with_verdicts)
     for judge in judges:
         for judge_aspect, gold_aspect in names:
-            if judge_aspect == _rater(judge).aspect:
+            if judge_aspect == judge.rater.aspect:
                 yield from ((judge, gold) for gold in people_verdicts(read.gold, gold_aspect, options.rule))
 
 
@@ -236,22 +217,19 @@ def _chosen_pairs(
 
 
 def _contest_rows(
-    judge: Verdicts | Grid,
-    gold: Verdicts | Grid,
+    judge: Verdicts,
+    gold: Verdicts,
     fields: Mapping[str, Any],
     *,
-    systems: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    chained: Sequence[tuple[str, str]],
     ranking: Mapping[str, float],
     options: PreferOptions,
 ) -> Iterator[Row]:
-    """Yield the rows `pair` and `correct_preferences`."""
-    verdicts = next((side for side in (gold, judge) if isinstance(side, Verdicts)), None)
-    judged_pairs, chained = (
-        (list(combinations(systems, 2)), systems) if verdicts is None else (verdicts.pairs, list(ranking))
-    )
-    pairs = _chosen_pairs(judged_pairs, ranking, options, systems)
+    """Yield the rows `pair` and `correct_preferences`. `chained` are the neighbours in people's ranking."""
+    pairs = _chosen_pairs(pairs, ranking, options, list(dict.fromkeys(name for pair in pairs for name in pair)))
     documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
-    by_people, by_judge = (_points(side, pairs, documents) for side in (gold, judge))
+    by_people, by_judge = (side.points_of(pairs, documents) for side in (gold, judge))
     bootstrap = options.resampling(len(documents))
     complete = ~(np.isnan(by_people) | np.isnan(by_judge))
     people, machine = (np.where(complete, side, 0.0) for side in (by_people, by_judge))
@@ -280,8 +258,7 @@ def _contest_rows(
     ones = np.ones((1, len(documents)))
     gold_points, judge_points, sizes = (column[0] for column in total_points(ones))
     agrees = [None if np.isnan(value) else bool(value) for value in agreement(ones)[0]]
-    neighbours = chain_of(ranking, chained)
-    close = [pair in neighbours or pair[::-1] in neighbours for pair in pairs]
+    close = [pair in chained or pair[::-1] in chained for pair in pairs]
     about = merged(fields, level=Level.SYSTEM.value)
     for place, (pair, agree) in enumerate(zip(pairs, agrees, strict=True)):
         n = int(sizes[place])
@@ -289,7 +266,7 @@ def _contest_rows(
         fields_of_pair = {"study": "pair", "pair": pair_name(*pair), "n": n, "missing": len(documents) - n}
         fields_of_pair["reason"] = None if n else empty_reason(len(documents))
         details = {"points": value, "gold_points": of_people, "agree": agree, "chain": close[place]}
-        details |= judge.order_details(pair) if isinstance(judge, Verdicts) else {}
+        details |= judge.order_details(pair)
         yield interval_row(
             bootstrap.of_samples(value, by_pair[:, place]), about, fields_of_pair, statistic="points", details=details
         )
@@ -337,66 +314,63 @@ def _system_rows(
         for system, rate, column in zip(systems, rates.statistics, samples.T, strict=True):
             of_system = {"system": system, "n": rate.n, "missing": rate.missing, "reason": rate.reason}
             yield interval_row(bootstrap.of_samples(rate.value, column), about, of_system)
-    yield from strength_rows(games_from_scores(scores), systems, fields, options)
+    pairs = list(combinations(range(len(systems)), 2))
+    gained = np.array([points(scores[i], scores[j]) for i, j in pairs])
+    yield from strength_rows([(systems[i], systems[j]) for i, j in pairs], gained, fields, options)
 
 
-def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: PreferOptions) -> list[Row]:
+def strength_rows(
+    pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: PreferOptions
+) -> list[Row]:
     """Return one row per system with its Bradley-Terry strength, best first.
 
-    Each resample requires a fit, so there are at most `MOST_FITS` resamples; the description of the interval states
-    their number.
+    `gained` holds the points of the first system of each pair (pairs x documents). Each resample requires a fit, so
+    there are at most `MOST_FITS` resamples; the description of the interval states their number.
     """
-    how = options.resampling(1)
-    fits = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
+    systems = list(dict.fromkeys(name for pair in pairs for name in pair))
+    numbers = [(systems.index(first), systems.index(second)) for first, second in pairs]
+    resamples = min(options.resamples, MOST_FITS)
+    fits = bradley_terry(numbers, gained, len(systems), options.prior, resamples, options.confidence, options.seed)
     about = merged(fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength")
     if lost := max((fit.lost for fit in fits), default=0):
         about = merged(about, details={"resamples_left_out": lost})
-    disconnected = {} if _linked(games, len(systems)) else {"reason": _DISCONNECTED}
+    component = list(range(len(systems)))
+    for first, second in numbers:
+        old, new = component[first], component[second]
+        component = [new if number == old else number for number in component]
+    disconnected = {} if len(set(component)) <= 1 else {"reason": _DISCONNECTED}
     ranked = sorted(zip(systems, fits, strict=True), key=lambda fitted: -(fitted[1].value or 0.0))
     return [interval_row(fit, about, disconnected, system=system) for system, fit in ranked]
 
 
-def _strengths_of(
-    pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: PreferOptions
-) -> list[Row]:
-    """Return rows with strengths from points (pairs x documents), one game per pair and document."""
-    systems = list(dict.fromkeys(name for pair in pairs for name in pair))
-    documents = gained.shape[1]
-    first, second = (np.repeat([systems.index(pair[side]) for pair in pairs], documents) for side in (0, 1))
-    games = Games(
-        first.astype(np.int64), second.astype(np.int64), gained.ravel(), np.tile(np.arange(documents), len(pairs))
-    )
-    return strength_rows(games, systems, fields, options)
-
-
-def _linked(games: Games, systems: int) -> bool:
-    """Return whether all systems are connected by games."""
-    component = list(range(systems))
-    for first, second in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
-        old, new = component[first], component[second]
-        component = [new if number == old else number for number in component]
-    return len(set(component)) <= 1
-
-
 @dataclass(frozen=True)
 class Verdicts:
-    """The pairwise verdicts of one judge on one aspect.
+    """Which system of a pair one judge prefers on each document, on one aspect.
 
     `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are pairs x documents matrices with the points of
     the first system of a pair when its summary was shown first and second, respectively. Points are 1, 1/2 or 0, or NaN
-    if there is no verdict. `requested` has a mask of the requested verdicts for each of the two orders.
+    if there is no verdict. `requested` has a mask of the requested verdicts for each of the two orders. If `scored` is
+    True, the points follow from scores of summaries, and no verdict was requested.
     """
 
-    judge: str
-    signature: str
-    model: str | None
-    aspect: str
+    rater: Rater
     pairs: tuple[tuple[str, str], ...]
     documents: tuple[str, ...]
     ab: Floats
     ba: Floats
     requested: tuple[Floats, Floats]
-    run: str | None = None
+    scored: bool = False
+
+    @classmethod
+    def of_scores(cls, sample: Sample) -> Verdicts:
+        """Return the preferences that follow from a judge's scores of summaries; all pairs, in order of systems."""
+        grid = Grid.of(sample)
+        pairs = tuple(combinations(grid.systems, 2))
+        numbers = combinations(range(len(grid.systems)), 2)
+        shape = len(pairs), len(grid.documents)
+        ab = np.array([points(grid.judge[i], grid.judge[j]) for i, j in numbers]).reshape(shape)
+        none = np.zeros(shape)
+        return cls(sample.judge, pairs, grid.documents, ab, np.full(shape, np.nan), (none, none), scored=True)
 
     def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
         """Return the first system's points in `pair` when shown first, and when shown second."""
@@ -423,12 +397,16 @@ class Verdicts:
         column = {name: number for number, name in enumerate(self.documents)}
         return np.array([halved[column[name]] if name in column else np.nan for name in documents])
 
+    def points_of(self, pairs: Sequence[tuple[str, str]], documents: Sequence[str]) -> Floats:
+        """Return the first system's points in each pair on each document (pairs x documents), NaN if missing."""
+        return np.array([self.points(pair, documents) for pair in pairs]).reshape(len(pairs), len(documents))
+
     def order_details(self, pair: tuple[str, str]) -> dict[str, Any]:
         """Return the effect of the order on a pair, for the `details` of the pair's row.
 
-        The result is empty if the pair was not judged.
+        The result is empty if the pair was not judged, or if its points follow from scores.
         """
-        if pair not in self.pairs and pair[::-1] not in self.pairs:
+        if self.scored or (pair not in self.pairs and pair[::-1] not in self.pairs):
             return {}
         effect = order_effect(*self.both(pair))
         if not effect.n:
@@ -478,8 +456,8 @@ def _verdicts_of(rows: JudgmentTable, question: Question) -> Verdicts:
         grids[turned][cell] = 1 - gain if turned else gain
         requested[turned][cell] = 1.0
     judge, signature, aspect, run = question
-    model, (ab, ba) = model_names(rows.model), grids
-    return Verdicts(judge, signature, model, aspect, tuple(pairs), tuple(documents), ab, ba, requested, run)
+    (ab, ba), rater = grids, Rater(judge, signature, model_names(rows.model), aspect, run)
+    return Verdicts(rater, tuple(pairs), tuple(documents), ab, ba, requested)
 
 
 _BLOCK = "pairs"
@@ -497,8 +475,8 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     pairs on the aspect. Raises UsageError for an unknown annotator.
     """
     single = {
-        annotator.judge: replace(annotator, signature=_signed(annotator.signature, f"annotator:{annotator.judge}"))
-        for annotator in verdicts(JudgeInput(_pair_rows(columns, aspect)))
+        each.rater.judge: replace(each, rater=_signed(each.rater, f"annotator:{each.rater.judge}"))
+        for each in verdicts(JudgeInput(_pair_rows(columns, aspect)))
     }
     if not single:
         return []
@@ -513,7 +491,6 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
     votes = np.array([[annotator.points(pair, documents) for pair in pairs] for annotator in single.values()])
     mean = np.where((~np.isnan(votes)).sum(axis=0) >= rule.min_votes, mean_present(votes), np.nan)
-    shape = mean.shape
     match AggregationRule(rule.merge):
         case AggregationRule.MAJORITY:
             merge, gained = "merge:majority", np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2)
@@ -522,16 +499,12 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
         case individual:  # handled above
             raise ValueError(f"{individual} does not merge verdicts")
     parts = [merge, *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
-    signature = _signed(next(verdicts(JudgeInput(_pair_rows(columns, aspect)))).signature, *parts)
+    people = replace(next(verdicts(JudgeInput(_pair_rows(columns, aspect)))).rater, judge=PEOPLE, model=None)
     requested = (~np.isnan(gained)).astype(np.float64)
-    return [
-        Verdicts(
-            PEOPLE, signature, None, aspect, pairs, documents, gained, np.full(shape, np.nan),
-            (requested, np.zeros(shape)),
-        )
-    ]  # fmt: skip
+    unordered = np.full(gained.shape, np.nan), (requested, np.zeros(gained.shape))
+    return [Verdicts(_signed(people, *parts), pairs, documents, gained, *unordered)]
 
 
-def _signed(signature: str, *parts: str) -> str:
-    head, *rest = signature.split("|")
-    return "|".join([head, *parts, *rest])
+def _signed(rater: Rater, *parts: str) -> Rater:
+    head, *rest = rater.signature.split("|")
+    return replace(rater, signature="|".join([head, *parts, *rest]))

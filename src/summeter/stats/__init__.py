@@ -35,13 +35,11 @@ from .correlation import (
 )
 from .ppi import PpiMean, error_to_find, labels_needed, labels_to_find, ppi_mean
 from .preference import (
-    Games,
     OrderEffect,
     Rates,
     best_rates,
     bradley_terry,
     chain,
-    games_from_scores,
     order_effect,
     points,
     side_of_half,
@@ -74,7 +72,6 @@ __all__ = [
     "CorrelationComparison",
     "Estimate",
     "Flips",
-    "Games",
     "Measurement",
     "MeasurementLevel",
     "Model",
@@ -106,7 +103,6 @@ __all__ = [
     "enough_permutations",
     "error_to_find",
     "fleiss_kappa",
-    "games_from_scores",
     "gwet_ac1",
     "gwet_ac2",
     "holm",

@@ -6,6 +6,7 @@ preferred if it has more than half of the points; exactly half is a third verdic
 """
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,7 +16,6 @@ from .base import (
     Estimate,
     Floats,
     Ints,
-    Labels,
     Seed,
     Values,
     codes,
@@ -169,62 +169,44 @@ def best_rates(scores: Values) -> Rates:
 # ---- strengths
 
 
-class Games(NamedTuple):
-    """Comparisons as aligned arrays.
-
-    Each comparison has two system numbers, the points of the first system (from 0 to 1; a tie is 0.5), and a
-    cluster.
-    """
-
-    first: Ints
-    second: Ints
-    points: Floats
-    clusters: Labels | None = None
-
-
-def games_from_scores(scores: Values) -> Games:
-    """Return one comparison per pair of systems and document, from scores (systems x documents)."""
-    matrix = np.asarray(scores, dtype=np.float64)
-    systems, documents = matrix.shape
-    first, second = np.triu_indices(systems, 1)
-    gap = matrix[first] - matrix[second]
-    return Games(
-        np.repeat(first, documents).astype(np.int64),
-        np.repeat(second, documents).astype(np.int64),
-        ((np.sign(gap) + 1) / 2).ravel(),
-        np.tile(np.arange(documents), len(first)),
-    )
-
-
 def bradley_terry(
-    games: Games,
+    pairs: Sequence[tuple[int, int]],
+    points: Values,
     systems: int,
     prior: float = 0.0,
     resamples: int = 1000,
     level: float = 0.95,
     seed: Seed = 0,
 ) -> list[Estimate]:
-    """Return the Bradley-Terry strength of each system, with intervals from resampled clusters.
+    """Return the Bradley-Terry strength of each system, with intervals from resampled documents.
 
+    ``pairs`` holds two system numbers each, and ``points`` the points of the first (pairs x documents; from 0 to 1, a
+    tie is 0.5, NaN or None if there was no game).
     P(i beats j) = 1 / (1 + exp(s_j - s_i)); strengths are natural logarithms with mean 0 (Bradley & Terry, 1952; fitted
     with Hunter's MM algorithm, 2004). A tie is half a win for each side. Resamples with infinite strengths are left
     out.
 
     ``prior`` is the number of half-won games added between every two systems, which keeps strengths finite if a system
-    wins every game. A prior of 0 gives the maximum-likelihood estimate, which is undefined in that case. Comparisons
-    with a missing result are dropped and counted.
+    wins every game. A prior of 0 gives the maximum-likelihood estimate, which is undefined in that case.
 
     After three wins and one loss, the strengths are +- log(3) / 2.
 
-    >>> import numpy as np
-    >>> zeros = np.zeros(4, dtype=np.int64)
-    >>> fit = bradley_terry(Games(zeros, zeros + 1, np.array([1, 1, 1, 0.0])), systems=2, resamples=10)
+    >>> fit = bradley_terry([(0, 1)], [[1, 1, 1, 0]], systems=2, resamples=10)
     >>> [round(strength.value, 4) for strength in fit]
     [0.5493, -0.5493]
     """
-    wins, n, missing = _cluster_wins(games, systems)
+    numbers, results = np.array(pairs, np.int64).reshape(-1, 2), floats(points, 2)
+    played = ~np.isnan(results)
+    n, missing = int(played.sum()), int((~played).sum())
+    if (numbers[:, 0] == numbers[:, 1]).any() or ((results < 0) | (results > 1)).any():
+        raise ValueError("a game needs two different systems and points between 0 and 1")
     if n == 0:
         return [undefined(empty_reason(missing), n, missing)] * systems
+    wins = np.zeros((results.shape[1], systems, systems))
+    for (first, second), won, met in zip(numbers, results, played, strict=True):
+        wins[met, first, second] += won[met]
+        wins[met, second, first] += 1 - won[met]
+    wins = wins[played.any(axis=0)]
     pseudo = np.full((systems, systems), prior / 2)
     np.fill_diagonal(pseudo, 0.0)
     table = wins.reshape(len(wins), -1)
@@ -246,22 +228,6 @@ def bradley_terry(
     bootstrap = Bootstrap(codes(range(len(wins))), resamples, level, seed)
     (samples,) = bootstrap.samples(fitted)
     return [bootstrap.of_samples(float(strengths[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
-
-
-def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
-    """Return the wins (clusters x systems x systems) and the numbers of games used and dropped."""
-    (result,), kept = complete(games.points)
-    if len(games.first) != len(kept) or len(games.second) != len(kept):
-        raise ValueError("first, second and points must have the same length")
-    first, second = np.asarray(games.first)[kept], np.asarray(games.second)[kept]
-    if (first == second).any() or ((result < 0) | (result > 1)).any():
-        raise ValueError("a game needs two different systems and points between 0 and 1")
-    labels = np.arange(len(kept)) if games.clusters is None else codes(games.clusters)
-    units, cluster = np.unique(labels[kept], return_inverse=True)
-    wins = np.zeros((len(units), systems, systems))
-    np.add.at(wins, (cluster, first, second), result)
-    np.add.at(wins, (cluster, second, first), 1 - result)
-    return wins, len(result), int((~kept).sum())
 
 
 def _fit(wins: Floats) -> Floats:
