@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.cache import Cache, WriteGuard, replay
+from summeter.models.layers.base import Checked
+from summeter.models.layers.cache import Cache, refuse_after_write_error, replay
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
@@ -385,16 +387,6 @@ def test_a_shared_failure_is_counted_once() -> None:
     assert (usage.retries, usage.failures) == (2, 1)
 
 
-def test_nothing_is_sent_after_a_write_error() -> None:
-    async def main() -> Usage:
-        meter = stack(WriteGuard(Scripted({"hello": "hi"}), lambda: WriteError("the disk is full")), CallStore())
-        with pytest.raises(WriteError):
-            await meter.complete(ask())
-        return meter.usage
-
-    assert run(main()).failures == 0
-
-
 def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
     store = CallStore()
     recorded = run(stack(Scripted({"hello": "hi"}), store).complete(ask()))
@@ -408,9 +400,17 @@ def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
     assert "without replay" in str(caught.value)
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device", "run/judgments/rts.jsonl"), OSError("gone")])
-def test_nothing_is_sent_after_a_failed_write_of_any_kind(error: OSError) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device", "run/judgments/rts.jsonl"),
+        OSError("gone"),
+        WriteError.of("run/calls.sqlite", "the call store", OSError("gone")),
+    ],
+)
+def test_nothing_is_sent_after_a_failed_write_of_any_kind(error: Exception) -> None:
     llm = Scripted({"hello": "hi"})
+    meter = stack(Checked(llm, [partial(refuse_after_write_error, lambda: error)]), CallStore())
     with pytest.raises(WriteError, match=r"cannot be written: .*to resume"):
-        run(WriteGuard(llm, lambda: error).complete(ask()))
-    assert not llm.calls
+        run(meter.complete(ask()))
+    assert (len(llm.requests), meter.usage.failures) == (0, 0)

@@ -8,17 +8,19 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from summeter.models.base import LLM
 from summeter.models.layers.balance import Balanced, Server
-from summeter.models.layers.batches import Batches, PendingBatchGuard
+from summeter.models.layers.base import Checked
+from summeter.models.layers.batches import Batches, refuse_pending
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
-from summeter.models.layers.cache import Cache, Stored, WriteGuard, replay
+from summeter.models.layers.cache import Cache, Stored, refuse_after_write_error, replay
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
-from summeter.models.layers.truncation import TruncationCheck
+from summeter.models.layers.truncation import check_truncation
 from summeter.models.prices import Prices
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import (
@@ -230,17 +232,17 @@ def bind(
             answering[model] = Stored(model, call_store, model_batches.missing, usage=usage)
             continue
         limits = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(rates)) for llm in servers]
-        guarded = [_guarded(llm, calls, store) for llm in servers]
+        checked = [_checked(llm, calls, store) for llm in servers]
         if len(servers) > 1:
             llm = Balanced(
                 [
                     Server(FormatFallback(llm), bare.address, bare.healthy, limiter)
-                    for llm, bare, limiter in zip(guarded, servers, limits, strict=True)
+                    for llm, bare, limiter in zip(checked, servers, limits, strict=True)
                     if isinstance(bare, HttpLLM)
                 ]
             )
         else:
-            (llm,) = guarded
+            (llm,) = checked
         answering[model] = stack(llm, store, retry=calls.retry, limiter=limits[0], rng=rng, budget=budget)
     fence = None if store is None else store.fence_secret()
     llms = {
@@ -249,12 +251,11 @@ def bind(
     return Bound(llms, answering, tuple(batches))
 
 
-def _guarded(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
-    """Return the LLM with the layers that check requests and replies."""
+def _checked(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
+    """Return the LLM with the checks of requests and replies."""
     provider = find_provider(llm.id.partition("/")[0])
-    llm = WriteGuard(llm, lambda: (None if store is None else store.broken) or calls.broken())
-    if provider is not None and provider.truncates:
-        llm = TruncationCheck(llm, calls.contexts.get(llm.id))
-    if calls.batches is not None and calls.batches.of(llm.id):
-        llm = PendingBatchGuard(llm, calls.batches)
-    return llm
+    requests = [partial(refuse_after_write_error, lambda: (None if store is None else store.broken) or calls.broken())]
+    if calls.batches is not None and (held := calls.batches.held(llm.id)):
+        requests.insert(0, partial(refuse_pending, held))
+    replies = [partial(check_truncation, calls.contexts.get(llm.id))] if provider and provider.truncates else []
+    return Checked(llm, requests, replies)

@@ -1,8 +1,10 @@
-"""Define the base class of layers."""
+"""Define the base class of layers, and the layer that refuses requests and replies."""
 
 from __future__ import annotations
 
-from summeter.models.base import LLM, Completion, Request
+from collections.abc import Callable, Sequence
+
+from summeter.models.base import LLM, Completion, Request, attach_reply
 
 
 class Layer:
@@ -26,3 +28,31 @@ class Layer:
     async def close(self) -> None:
         """Close the layer below."""
         await self.llm.close()
+
+
+class Checked(Layer):
+    """Applies checks, which raise an error, to each request before it is sent and to each reply.
+
+    The layer is below the cache, so that only calls that are not stored are checked, and rejected replies are not
+    stored. It is also below the rate limit and the retries, so that calls that wait there are checked when they are
+    sent.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        requests: Sequence[Callable[[Request], None]] = (),
+        replies: Sequence[Callable[[Request, Completion], None]] = (),
+    ) -> None:
+        super().__init__(llm)
+        self._requests = requests
+        self._replies = replies
+
+    async def complete(self, request: Request) -> Completion:
+        for check_request in self._requests:
+            check_request(request)
+        completion = await self.llm.complete(request)
+        with attach_reply(completion):
+            for check_reply in self._replies:
+                check_reply(request, completion)
+        return completion

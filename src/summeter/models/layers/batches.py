@@ -11,13 +11,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from summeter.models.base import LLM, Completion, Request, paid_reply
-from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import CallBudget
 from summeter.models.layers.cache import count_reply
 from summeter.models.layers.formats import FORMATS, KnownFormats, refused_format, with_format
@@ -391,26 +390,19 @@ class Batches:
         self._failures[request.key] = error
 
 
-class PendingBatchGuard(Layer):
-    """Refuses calls whose replies are in a batch that has not been read, since they would be paid for twice.
+def refuse_pending(held: Mapping[str, Submission], request: Request) -> None:
+    """Raise UsageError for a call that is in a batch that has not been read, since it would be paid for twice.
 
-    The layer is below the cache, so that only calls that are not stored reach it.
+    `held` holds the batches by the keys of their calls.
     """
-
-    def __init__(self, llm: LLM, log: BatchLog) -> None:
-        super().__init__(llm)
-        self._held = log.held(llm.id)
-
-    async def complete(self, request: Request) -> Completion:
-        if (submission := self._held.get(request.key)) is not None:
-            raise UsageError(
-                f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
-                f"{submission.since}) contains calls that would be made again. Run the same command with ",
-                Parameter("batch"),
-                " to fetch its replies; or cancel it with `summeter batches cancel RUN`, fetch its replies, and the "
-                "other calls are made again",
-            )
-        return await self.llm.complete(request)
+    if (submission := held.get(request.key)) is not None:
+        raise UsageError(
+            f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
+            f"{submission.since}) contains calls that would be made again. Run the same command with ",
+            Parameter("batch"),
+            " to fetch its replies; or cancel it with `summeter batches cancel RUN`, fetch its replies, and the other "
+            "calls are made again",
+        )
 
 
 def check_address(log: BatchLog, model: str, address: str) -> None:

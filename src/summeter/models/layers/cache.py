@@ -107,22 +107,12 @@ class Cache(Layer):
         return completion if committed == stored else Completion.model_validate_json(committed)
 
 
-class WriteGuard(Layer):
-    """Sends nothing after a write error; `broken` returns the error, or None if there was none.
-
-    The layer is the innermost one, so that it also stops calls that were waiting for the rate limit or a retry.
-    """
-
-    def __init__(self, llm: LLM, broken: Callable[[], Exception | None]) -> None:
-        super().__init__(llm)
-        self._broken = broken
-
-    async def complete(self, request: Request) -> Completion:
-        if (error := self._broken()) is not None:
-            if isinstance(error, WriteError):
-                raise WriteError(str(error)) from error
-            raise WriteError.of(getattr(error, "filename", None) or "the run", "judgments", error) from error
-        return await self.llm.complete(request)
+def refuse_after_write_error(broken: Callable[[], Exception | None], _: Request) -> None:
+    """Raise WriteError after a write error, which `broken` returns, or None if there was none."""
+    if (error := broken()) is not None:
+        if isinstance(error, WriteError):
+            raise WriteError(str(error)) from error
+        raise WriteError.of(getattr(error, "filename", None) or "the run", "judgments", error) from error
 
 
 class Stored:

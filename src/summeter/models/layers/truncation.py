@@ -6,8 +6,7 @@ of such a prompt; neither reports an error. The truncation is detected from the 
 
 from __future__ import annotations
 
-from summeter.models.base import LLM, Completion, Request, attach_reply
-from summeter.models.layers.base import Layer
+from summeter.models.base import Completion, Request
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Parameter
 
@@ -17,32 +16,21 @@ CONTEXT_STEP = 1024  # context lengths are multiples of this number, lengths of 
 USUAL_ERROR, MAX_ERROR, MAX_ERROR_OTHER_SCRIPTS = 1.1, 2.0, 4.0
 
 
-class TruncationCheck(Layer):
-    """Rejects replies to truncated prompts.
+def check_truncation(context: int | None, request: Request, completion: Completion) -> None:
+    """Raise ContextError for a reply to a truncated prompt.
 
-    `context` is the context length that the server reported in tokens, or None if it reported none.
-
-    The layer is below the cache, so rejected replies are not stored, and running the same command again repeats the
-    calls, for example after the server was restarted with a larger context.
+    `context` is the context length that the server reported in tokens, or None if it reported none. Running the same
+    command again repeats the call, for example after the server was restarted with a larger context.
     """
-
-    def __init__(self, llm: LLM, context: int | None = None) -> None:
-        super().__init__(llm)
-        self._context = context
-
-    async def complete(self, request: Request) -> Completion:
-        completion = await self.llm.complete(request)
-        read = completion.tokens_in
-        if read is not None and (sent := truncated_prompt(request.prompt, read, self._context)) is not None:
-            with attach_reply(completion):
-                raise ContextError(
-                    f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server truncated the prompt"
-                    " silently. Start the server with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or set its "
-                    "context length with ",
-                    Parameter("context", "TOKENS"),
-                    ", so that long documents are read in windows",
-                )
-        return completion
+    read = completion.tokens_in
+    if read is not None and (sent := truncated_prompt(request.prompt, read, context)) is not None:
+        raise ContextError(
+            f"{request.model} read {read:,} tokens of a prompt of about {sent:,}: its server truncated the prompt"
+            " silently. Start the server with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or set its context "
+            "length with ",
+            Parameter("context", "TOKENS"),
+            ", so that long documents are read in windows",
+        )
 
 
 def truncated_prompt(prompt: str, read: int, context: int | None = None) -> int | None:
