@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
@@ -42,7 +42,6 @@ _LIST = 8  # number of entries in a list if the schema does not limit it
 
 S = TypeVar("S", CallStore, ResultStore)
 T = TypeVar("T")
-Count = Callable[[str, str], None]
 
 
 class Estimate(NamedTuple):
@@ -113,13 +112,10 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
     if job.evaluator.required_roles and not isinstance(job.evaluator, DerivedEvaluator):
         llms = {role: dry(model, tally, sent, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
-            role: DryNetwork(network.id, sent.counting(network.id, local))
-            for role, network in plan.networks.items()
-            if role in models
+            role: DryNetwork(network.id, sent, local) for role, network in plan.networks.items() if role in models
         }
         worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Progress())
-        async for _ in LocalExecutor(1).map(worker, todo):
-            pass
+        await LocalExecutor(1).run(worker, todo)
     used = dict.fromkeys(llm_roles.values())
     reason = next(filter(None, map(sent.prices.why, used)), None)
     return Estimate(
@@ -194,16 +190,12 @@ class Sent:
             cost=0.0 if price is None else price.cost(tokens_in, tokens_out),
         )
 
-    def counting(self, model: str, tally: Counter[str]) -> Count:
-        """Return a function that counts requests to a local model, given by task and key, in `tally[model]`."""
-
-        def count(task: str, request: str) -> None:
-            key = result_key(model, task, request)
-            if key not in self._inputs:
-                self._inputs.add(key)
-                tally[model] += key not in self._stored_results
-
-        return count
+    def input(self, model: str, request: NetworkRequest[Any], tally: Counter[str]) -> None:
+        """Add a request to a local model to `tally` unless it has already been counted or its result is stored."""
+        key = result_key(model, type(request).__name__, request.key)
+        if request.counted and key not in self._inputs:
+            self._inputs.add(key)
+            tally[model] += key not in self._stored_results
 
 
 def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
@@ -256,14 +248,12 @@ def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
 
 
 class DryNetwork:
-    """A local model that only counts requests."""
+    """A local model that only counts its requests in `tally`."""
 
-    def __init__(self, id_: str, count: Count) -> None:
-        self.id = id_
-        self._count = count
+    def __init__(self, id_: str, sent: Sent, tally: Counter[str]) -> None:
+        self.id, self._sent, self._tally = id_, sent, tally
 
     async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
         for request in requests:
-            if request.counted:
-                self._count(type(request).__name__, request.key)
+            self._sent.input(self.id, request, self._tally)
         return [request.blank for request in requests]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, Source, load
 from summeter.engine.options import ALL, Options
-from summeter.engine.roles import ModelLookup, models_of, replay_sessions
+from summeter.engine.roles import ReplaySession, local_models, models_of, replay_sessions
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
@@ -172,7 +172,8 @@ def make_plan(
     """
     judges, bound = chosen(evaluators), _by_role(models)
     _check_context(options, bound)
-    return _plan(_load(data), judges, bound, options, ModelLookup(options.offline, fetch))
+    dataset, networks = _load(data), local_models(judges, bound, offline=options.offline, fetch=fetch)
+    return _plan(dataset, judges, bound, options, networks)
 
 
 def replay_plans(
@@ -189,11 +190,12 @@ def replay_plans(
     dataset, bound = _load(data), _by_role(models)
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
     sessions = replay_sessions(_expand(chosen(evaluators, run)), run, bound, sampling)
-    lookup = ModelLookup(options.offline, replay=run)
     _check_context(options, [role for session in sessions for role in session.models])
-    if not sessions:
-        return [_plan(dataset, [], bound, options, lookup)]
-    return [_plan(dataset, session.evaluators, session.models, options, lookup) for session in sessions]
+    plans = []
+    for session in sessions or [ReplaySession([], bound)]:
+        networks = local_models(session.evaluators, session.models, offline=options.offline, replay=run)
+        plans.append(_plan(dataset, session.evaluators, session.models, options, networks))
+    return plans
 
 
 def chosen(evaluators: Evaluators, recorded: Manifest | None = None) -> list[Evaluator]:
@@ -244,10 +246,13 @@ def _check_context(options: Options, roles: Collection[str]) -> None:
 
 
 def _plan(
-    data: Dataset, evaluators: Sequence[Evaluator], models: Mapping[str, str], options: Options, lookup: ModelLookup
+    data: Dataset,
+    evaluators: Sequence[Evaluator],
+    models: Mapping[str, str],
+    options: Options,
+    networks: dict[str, BoundNetwork],
 ) -> RunPlan:
     bound = dict(models)
-    networks = lookup.find(evaluators, bound)
     bound |= {role: network.id for role, network in networks.items()}
     planned = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats)
     systems = set(data.systems)

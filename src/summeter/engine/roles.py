@@ -134,48 +134,51 @@ def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
 # ---- local models ----
 
 
-class ModelLookup(NamedTuple):
-    """Settings for finding local models.
+def local_models(
+    evaluators: Sequence[Evaluator],
+    bound: Mapping[str, str],
+    *,
+    offline: bool,
+    fetch: bool = True,
+    replay: Manifest | None = None,
+) -> dict[str, BoundNetwork]:
+    """Return the local models by role, without loading them.
 
-    With `offline` or without `fetch`, nothing is downloaded; without `fetch`, a hub model that is missing on this
-    machine is accepted. `replay` is the manifest of the run whose recorded models are used, or None.
+    `bound` maps roles to model strings; roles without a model string are omitted. With `offline` or without `fetch`,
+    nothing is downloaded; without `fetch`, a hub model that is missing on this machine is accepted. `replay` is the
+    manifest of the run whose recorded models are used, or None. Raises UsageError if two evaluators need models of
+    different types in the same role.
     """
-
-    offline: bool = False
-    fetch: bool = True
-    replay: Manifest | None = None
-
-    def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, BoundNetwork]:
-        """Return the local models by role, without loading them.
-
-        `bound` maps roles to model strings; roles without a model string are omitted. Raises UsageError if two
-        evaluators need models of different types in the same role.
-        """
-        tasks: dict[str, ModelTask] = {}
-        for evaluator in _with_members(evaluators):
-            for role in evaluator.required_roles:
-                task = evaluator.role(role).kind
-                if task != "llm" and tasks.setdefault(role, task) != task:
-                    raise UsageError(
-                        f"the role {role!r} is a {task} model for {evaluator.name}, but a {tasks[role]} model for "
-                        "another evaluator. Run them separately"
-                    )
-        return {role: self._find(role, bound[role], task) for role, task in tasks.items() if role in bound}
-
-    def _find(self, role: str, text: str, task: ModelTask) -> BoundNetwork:
+    tasks: dict[str, ModelTask] = {}
+    for evaluator in _with_members(evaluators):
+        for role in evaluator.required_roles:
+            task = evaluator.role(role).kind
+            if task != "llm" and tasks.setdefault(role, task) != task:
+                raise UsageError(
+                    f"the role {role!r} is a {task} model for {evaluator.name}, but a {tasks[role]} model for another "
+                    "evaluator. Run them separately"
+                )
+    found: dict[str, BoundNetwork] = {}
+    for role, task in tasks.items():
+        if role not in bound:
+            continue
         from summeter.models.local.load import BoundNetwork, identify
 
-        judges = () if self.replay is None else self.replay.judges
-        recorded = dict.fromkeys(judge.models[role] for judge in judges if role in judge.models)
-        if text in recorded:
-            recorded = {text: None}
-        offline = self.offline or not self.fetch or self.replay is not None
+        text, judges = bound[role], () if replay is None else replay.judges
+        recorded = {judge.models[role] for judge in judges if role in judge.models}
         try:
-            return identify(role, text, task, offline=offline, recorded=list(recorded))
+            found[role] = identify(
+                role,
+                text,
+                task,
+                offline=offline or not fetch or replay is not None,
+                recorded=[text] if text in recorded else list(recorded),
+            )
         except UsageError:
-            if self.fetch or self.offline or not text.startswith("hf/"):
+            if fetch or offline or not text.startswith("hf/"):
                 raise
-            return BoundNetwork(role, task, text)
+            found[role] = BoundNetwork(role, task, text)
+    return found
 
 
 # ---- context lengths ----
