@@ -16,7 +16,6 @@ the network's limit is truncated at the end and counted as truncated; use `Count
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from summeter.models.base import to_json
 
@@ -206,31 +206,21 @@ def _unpack_token_logits(data: bytes) -> TokenLogits:
     return TokenLogits(logits, offsets.astype(np.int64), text.astype(np.int64), bool(truncated))
 
 
-def _unpack_labels(data: bytes) -> Labels:
-    names, several = json.loads(data)
-    return Labels(tuple(names), several)
+def _as_json(type_: Any) -> Codec[Any]:
+    adapter: TypeAdapter[Any] = TypeAdapter(type_)
+    return Codec(adapter.dump_json, adapter.validate_json)
 
 
-def _unpack_rated(data: bytes) -> Rated:
-    ratings, span_free, truncated = json.loads(data)
-    return Rated({aspect: AspectRating(*rating) for aspect, rating in ratings.items()}, span_free, truncated)
-
-
-INTEGER: Codec[int] = Codec(lambda value: struct.pack("<q", value), lambda data: int(struct.unpack("<q", data)[0]))
+INTEGER: Codec[int] = _as_json(int)
 NUMBER: Codec[float] = Codec(lambda value: struct.pack("<d", value), lambda data: float(struct.unpack("<d", data)[0]))
 SINGLES: Codec[Any] = Codec(lambda row: row.astype("<f4").tobytes(), lambda data: np.frombuffer(data, "<f4"))
 DOUBLES: Codec[Any] = Codec(lambda row: row.astype("<f8").tobytes(), lambda data: np.frombuffer(data, "<f8"))
 TEXT: Codec[str] = Codec(str.encode, bytes.decode)
-OFFSETS: Codec[list[tuple[int, int]]] = Codec(
-    lambda offsets: json.dumps(offsets).encode(), lambda data: [(start, end) for start, end in json.loads(data)]
-)
-CLUSTERS: Codec[list[list[tuple[int, int]]]] = Codec(
-    lambda clusters: json.dumps(clusters).encode(),
-    lambda data: [[(start, end) for start, end in cluster] for cluster in json.loads(data)],
-)
+OFFSETS: Codec[list[tuple[int, int]]] = _as_json(list[tuple[int, int]])
+CLUSTERS: Codec[list[list[tuple[int, int]]]] = _as_json(list[list[tuple[int, int]]])
 TOKEN_LOGITS: Codec[TokenLogits] = Codec(_pack_token_logits, _unpack_token_logits)
-LABELS: Codec[Labels] = Codec(lambda labels: json.dumps(labels).encode(), _unpack_labels)
-RATED: Codec[Rated] = Codec(lambda rated: json.dumps(rated).encode(), _unpack_rated)
+LABELS: Codec[Labels] = _as_json(Labels)
+RATED: Codec[Rated] = _as_json(Rated)
 
 
 # ---- requests ----
