@@ -16,10 +16,10 @@ def test_williams_by_hand() -> None:
     # as printed in the documentation of R's psych::r.test: t = -0.89, p < 0.37.
     got = williams_from_r(0.4, 0.5, 0.1, 103)
     t = -0.1 * math.sqrt(112.2 / (2 * 0.62 * 1.02 + 0.2025 * 0.729))
-    assert got.t == pytest.approx(t, abs=1e-12)
-    assert round(got.t, 2) == -0.89
+    assert got.details["t"] == pytest.approx(t, abs=1e-12)
+    assert round(got.details["t"], 2) == -0.89
     assert got.p == pytest.approx(2 * scipy.stats.t.sf(abs(t), 100), abs=1e-12)
-    assert got.difference == pytest.approx(-0.1)
+    assert got.value == pytest.approx(-0.1)
 
 
 def test_williams_from_scores_and_from_correlations() -> None:
@@ -28,9 +28,9 @@ def test_williams_from_scores_and_from_correlations() -> None:
     a, b = gold + rng.normal(size=50), gold + 2 * rng.normal(size=50)
     got = williams([*gold, None], [*a, 1], [*b, 1])
     want = williams_from_r(correlate(gold, a).value, correlate(gold, b).value, correlate(a, b).value, 50)
-    assert (got.t, got.p, got.n, got.missing) == (want.t, want.p, 50, 1)
+    assert (got.details["t"], got.p, got.n, got.missing) == (want.details["t"], want.p, 50, 1)
     swapped = williams(gold, b, a)
-    assert swapped.t == pytest.approx(-got.t)
+    assert swapped.details["t"] == pytest.approx(-got.details["t"])
     assert swapped.p == pytest.approx(got.p)
 
 
@@ -68,7 +68,7 @@ def test_permutation_equals_the_plain_loop(coefficient: str) -> None:
     for mask in swaps:
         gap = correlate(gold, np.where(mask, two, one))[0] - correlate(gold, np.where(mask, one, two))[0]
         count += abs(gap) >= abs(observed) - 1e-12
-    assert got.difference == pytest.approx(observed, abs=1e-12)
+    assert got.value == pytest.approx(observed, abs=1e-12)
     assert got.p == (count + 1) / 101
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Average, CompareTarget, Documents, Level
-from summeter.meta.coefficients import AUROC, STATISTICS
+from summeter.meta.coefficients import STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
@@ -49,14 +49,11 @@ from summeter.scoring.systems import SharedDocuments, shared_documents
 from summeter.stats import (
     Bootstrap,
     PairDifference,
-    PermutedStatistic,
-    areas,
     corrected,
     correlation_by_group,
     enough_permutations,
     least_p,
     paired_differences,
-    permute_agreements,
     permute_correlations,
     permuted_differences,
     williams,
@@ -554,16 +551,14 @@ def _pooled(
     permutations = testing.permutations if kind == "pearson" else min(testing.permutations, _MAX_RANK_PERMUTATIONS)
     permutations = max(permutations, enough_permutations(family, testing.alpha, 1))  # each is a correlation
     sides = left.y, left.x, right.x
-    if kind == AUROC:
-        got = permute_agreements(*sides, PermutedStatistic(areas), documents, permutations, testing.seed)
-    else:
-        got = permute_correlations(*sides, kind, documents, permutations, testing.seed)
-    details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": permutations}
+    got = permute_correlations(*sides, kind, documents, permutations, testing.seed)
+    details: dict[str, Any] = {f"{side}_value": value for side, value in got.details.items()}
+    details["permutations"] = permutations
     if kind == "pearson":
         test = williams(left.y, left.x, right.x)
-        details |= {"williams_t": test.t, "p_williams": test.p}
+        details |= {"williams_t": test.details.get("t"), "p_williams": test.p}
     low, high, interval_text, why = None, None, None, got.reason
-    if got.difference is not None:
+    if got.value is not None:
         # The interval resamples documents; means of systems are recomputed in each draw.
         (of_first, clusters), (of_second, _) = (pooled_measurement(side, STATISTICS[kind]) for side in (left, right))
         bootstrap = Bootstrap(
@@ -577,7 +572,7 @@ def _pooled(
         # The correction can later move an end of an interval that contradicts the test.
         details["standard_error"] = (high - low) / (2 * NormalDist().inv_cdf(1 - testing.alpha / family / 2))
     pair = PairDifference(
-        *names, got.difference, low, high, got.p, None, family, got.n, 0, units, least_p(units, permutations),
+        *names, got.value, low, high, got.p, None, family, got.n, 0, units, least_p(units, permutations),
         better=None, reason=why, text=interval_text, method=f"exchange of scores by {by}", by=by,
     )  # fmt: skip
     return pair, details

@@ -21,14 +21,11 @@ from .agreement import (
     mean_pairwise,
 )
 from .base import Estimate, Status
-from .classification import areas, auroc, classify, decide
+from .classification import auroc, classify, decide
 from .correlation import (
-    CorrelationComparison,
-    PermutedStatistic,
     correlate,
     correlation_by_group,
     correlation_of,
-    permute_agreements,
     permute_correlations,
     williams,
     williams_from_r,
@@ -69,7 +66,6 @@ __all__ = [
     "MIN_DOCUMENTS",
     "Bootstrap",
     "Candidates",
-    "CorrelationComparison",
     "Estimate",
     "Flips",
     "Measurement",
@@ -77,14 +73,12 @@ __all__ = [
     "Model",
     "OrderEffect",
     "PairDifference",
-    "PermutedStatistic",
     "PpiMean",
     "Rates",
     "RiskBound",
     "Status",
     "Threshold",
     "Weights",
-    "areas",
     "auroc",
     "best_rates",
     "bootstrap_deviation",
@@ -120,7 +114,6 @@ __all__ = [
     "paired_differences",
     "pairwise_accuracy",
     "permutation_p",
-    "permute_agreements",
     "permute_correlations",
     "permuted_differences",
     "points",

@@ -8,6 +8,7 @@ coefficients compare scores exactly, so compute both sides in the same way: 4.33
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import cache, partial
 from typing import Literal, NamedTuple, assert_never
 
@@ -23,17 +24,16 @@ from .base import (
     Ints,
     Labels,
     Seed,
-    Status,
     Values,
     as_pairs,
     codes,
     complete,
     correlation_p,
     generator,
-    seed_number,
     t_two_sided,
     undefined,
 )
+from .classification import areas
 from .resample import Weighted
 
 _ROUNDING = 1e-13  # a spread this small relative to the mean is a rounding error (scipy warns at the same limit)
@@ -397,79 +397,42 @@ def correlation_by_group(
 # ---- tests of two dependent correlations, with the same gold (Graham & Baldwin, 2014; Deutsch et al., 2021)
 
 
-class PermutedStatistic(NamedTuple):
-    """A measure of agreement between lists of scores and the gold, for `permute_agreements`.
-
-    ``of`` maps the gold and the lists (lists x rows) to the agreement of each list, or NaN if it is undefined.
-    ``scale_free`` is True if the agreement is invariant under a positive factor and a shift of a list. ``gaps`` is an
-    optional faster alternative: it maps the gold, the scores of two evaluators and a mask of exchanges (exchanges x
-    rows) to the difference of the agreements after each exchange.
-    """
-
-    of: Callable[[Floats, Floats], Floats]
-    scale_free: bool = True
-    gaps: Callable[[Floats, Floats, Floats, Bools], Floats] | None = None
-
-
-class CorrelationComparison(NamedTuple):
-    """Two agreements with the same gold, the difference (first minus second) and the p-value.
-
-    The p-value is two-sided. ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed``
-    describe the permutation test (None for Williams' test).
-    """
-
-    first: float | None
-    second: float | None
-    difference: float | None
-    t: float | None
-    p: float | None
-    n: int
-    missing: int
-    method: str
-    resamples: int | None
-    seed: int | None
-    status: Status
-    reason: str | None
-
-
-def williams(gold: Values, first: Values, second: Values) -> CorrelationComparison:
-    """Return Williams' test of two dependent Pearson correlations (Williams, 1959).
+def williams(gold: Values, first: Values, second: Values) -> Estimate:
+    """Return the difference of two dependent Pearson correlations, with Williams' test (Williams, 1959).
 
     Let r12 and r13 be the correlations of the gold with the two evaluators, r23 the correlation of the evaluators with
     each other, and K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23. The statistic
     t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4))
     has n - 3 degrees of freedom (Graham & Baldwin, 2014, eq. 1). The test is undefined with fewer than 4 complete rows,
-    for constant input, and if the scores of the two evaluators are equal up to scale.
+    for constant input, and if the scores of the two evaluators are equal up to scale. ``details`` holds ``t``.
 
     >>> got = williams([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7], [2, 1, 4, 3, 6, 5])
-    >>> got.first > got.second, got.p < 0.10
+    >>> got.value > 0, got.p < 0.10
     (True, True)
     """
     (g, a, b), kept = complete(gold, first, second)
-    n = len(g)
-    shell = _shell("williams", n, int((~kept).sum()))
+    n, missing = len(g), int((~kept).sum())
     if n < 4:
-        return shell._replace(reason="fewer than 4 complete rows")
+        return undefined("fewer than 4 complete rows", n, missing)
     r12, r13, r23 = (raw(x, y, "pearson") for x, y in ((g, a), (g, b), (a, b)))
     if r12 is None or r13 is None or r23 is None:
-        return shell._replace(reason=CONSTANT)
-    return williams_from_r(r12, r13, r23, n)._replace(missing=shell.missing)
+        return undefined(CONSTANT, n, missing)
+    return replace(williams_from_r(r12, r13, r23, n), missing=missing)
 
 
-def williams_from_r(r12: float, r13: float, r23: float, n: int) -> CorrelationComparison:
+def williams_from_r(r12: float, r13: float, r23: float, n: int) -> Estimate:
     """Return Williams' test from the three correlations and the number of items; see ``williams``.
 
     Raises ValueError if ``n`` is less than 4.
     """
     if n < 4:
         raise ValueError(f"Williams' test needs at least 4 items, got {n}")
-    shell = _shell("williams", n, 0)._replace(first=r12, second=r13, difference=r12 - r13)
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     below = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     if below < 1e-14:
-        return shell._replace(reason="the evaluators are the same up to scale")
+        return undefined("the evaluators are the same up to scale", n)
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
-    return shell._replace(t=t, p=t_two_sided(t, n - 3), status=Status.OK)
+    return Estimate(r12 - r13, n, p=t_two_sided(t, n - 3), details={"t": t})
 
 
 def permute_correlations(
@@ -480,65 +443,46 @@ def permute_correlations(
     clusters: Labels | None = None,
     resamples: int = 1000,
     seed: Seed = 0,
-) -> CorrelationComparison:
-    """Return the permutation test of two dependent correlations (Deutsch et al., 2021).
+) -> Estimate:
+    """Return the difference of two evaluators' agreement with the same gold, with a permutation test (Deutsch, 2021).
 
-    See `permute_agreements`.
-
-    Pearson's r is computed for all exchanges at once, rank coefficients for one exchange at a time.
+    ``coefficient`` is one of `CORRELATIONS`, or ``auroc``. The scores of both evaluators are standardised (unless the
+    coefficient depends on their scale) and then exchanged cluster by cluster, or row by row if there are no clusters.
+    p = (c + 1) / (resamples + 1), where c is the number of exchanges whose absolute difference is at least the observed
+    one. ``details`` holds the two agreements, ``first`` and ``second``. Pearson's r is computed for all exchanges at
+    once, rank coefficients for one exchange at a time.
     """
 
     def agreement(g: Floats, lists: Floats) -> Floats:
+        if coefficient == "auroc":
+            return areas(g, lists)
         values = weighted_correlations(g, lists, np.ones(lists.shape), coefficient)
         return np.where(_flat(lists) | _flat(g), np.nan, values)
 
-    gaps = _pearson_gaps if coefficient == "pearson" else None
-    statistic = PermutedStatistic(agreement, _correlation(coefficient).scale_free, gaps)
-    return permute_agreements(gold, first, second, statistic, clusters, resamples, seed)
-
-
-def permute_agreements(
-    gold: Values,
-    first: Values,
-    second: Values,
-    statistic: PermutedStatistic,
-    clusters: Labels | None = None,
-    resamples: int = 1000,
-    seed: Seed = 0,
-) -> CorrelationComparison:
-    """Return the permutation test of two evaluators' agreement with the same gold.
-
-    The scores of both evaluators are standardised (unless the statistic depends on their scale) and then exchanged
-    cluster by cluster, or row by row if there are no clusters. p = (c + 1) / (resamples + 1), where c is the number of
-    exchanges whose absolute difference is at least the observed one.
-    """
     (g, a, b), kept = complete(gold, first, second)
-    n = len(g)
-    shell = _shell("permutation", n, int((~kept).sum()))
-    shell = shell._replace(resamples=resamples, seed=seed_number(seed))
+    n, missing = len(g), int((~kept).sum())
     if n < 2:
-        return shell._replace(reason="fewer than 2 complete rows")
-    r_a, r_b = (None if np.isnan(value) else float(value) for value in statistic.of(g, np.stack([a, b])))
+        return replace(undefined("fewer than 2 complete rows", n, missing), details={"first": None, "second": None})
+    r_a, r_b = (None if np.isnan(value) else float(value) for value in agreement(g, np.stack([a, b])))
+    details = {"first": r_a, "second": r_b}
     if r_a is None or r_b is None:
-        return shell._replace(first=r_a, second=r_b, reason=CONSTANT)
+        return replace(undefined(CONSTANT, n, missing), details=details)
     labels = np.arange(n) if clusters is None else np.unique(codes(clusters)[kept], return_inverse=True)[1]
     swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
-    if statistic.scale_free:
+    if coefficient == "auroc" or _correlation(coefficient).scale_free:
         a, b = ((side - side.mean()) / side.std() for side in (near_one(a), near_one(b)))
 
     def differences(swapped: Bools) -> Floats:
         """Return the difference of the two agreements after each exchange (a row of ``swapped``)."""
-        if statistic.gaps is not None:
-            return statistic.gaps(g, a, b, swapped)
-        return statistic.of(g, np.where(swapped, b, a)) - statistic.of(g, np.where(swapped, a, b))
+        if coefficient == "pearson":
+            return _pearson_gaps(g, a, b, swapped)
+        return agreement(g, np.where(swapped, b, a)) - agreement(g, np.where(swapped, a, b))
 
     size = max(1, _BLOCK // n)
     permuted = np.concatenate([differences(swaps[at : at + size, labels]) for at in range(0, len(swaps), size)])
     # An undefined difference (NaN) counts as reaching the observed difference, since it is not known to be smaller.
     reached = int((~(np.abs(permuted) < abs(r_a - r_b) - 1e-12)).sum())
-    return shell._replace(
-        first=r_a, second=r_b, difference=r_a - r_b, p=(reached + 1) / (resamples + 1), status=Status.OK
-    )  # fmt: skip
+    return Estimate(r_a - r_b, n, missing, p=(reached + 1) / (resamples + 1), details=details)
 
 
 def _pearson_gaps(g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
@@ -546,10 +490,6 @@ def _pearson_gaps(g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
     gold, mask = near_one(g), swapped.astype(np.float64)
     gold = (gold - gold.mean()) / gold.std()
     return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
-
-
-def _shell(method: str, n: int, missing: int) -> CorrelationComparison:
-    return CorrelationComparison(None, None, None, None, None, n, missing, method, None, None, Status.UNDEFINED, None)
 
 
 def _standard(mask: Floats, g: Floats, a: Floats, b: Floats) -> Floats:
