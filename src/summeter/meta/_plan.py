@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Annotated, NamedTuple
 
@@ -19,14 +20,14 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._estimate import CoverageOptions, coverage
-from summeter.meta.gold import gold_scores
+from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.inputs import JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import Options, study
-from summeter.meta.results import Row, Study
-from summeter.meta.sample import Sample
+from summeter.meta.results import Row, Study, judge_key, merged, named
+from summeter.meta.sample import Grid, Rater, Sample, Units
 from summeter.meta.verdicts import POWER, labels_sentence
-from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.scoring.table import Question
+from summeter.records import UsageError, judge_names
+from summeter.scoring.table import Categorical, Question
 from summeter.stats import error_to_find
 from summeter.stats.base import Floats
 
@@ -85,22 +86,6 @@ class Proposal(NamedTuple):
         ]
 
 
-class _Units(NamedTuple):
-    """One number per unit by each judge and by people.
-
-    A unit is a document, with a difference of scores, or a summary, with a score.
-    """
-
-    judge: str
-    signature: str
-    aspect: str
-    units: tuple[Item, ...]
-    machine: Floats
-    others: Mapping[str, Floats]
-    people: Floats
-    domains: tuple[str, ...]
-
-
 @study(PlanComparisonOptions)
 def plan_comparison(runs: RunLike, systems: tuple[str, str], options: PlanComparisonOptions) -> Proposal:
     """Propose documents for people to judge in order to find out which of two systems is better.
@@ -108,20 +93,21 @@ def plan_comparison(runs: RunLike, systems: tuple[str, str], options: PlanCompar
     One label is one document with the summaries of both systems. The command `summeter annotate plan` calls this
     function. Raises UsageError if no run judged the aspect or a system.
     """
-    scores = _differences(judge_input(runs), systems, options)
-    proxies = _proxies(scores, options)
-    steps = _steps(scores.machine, proxies, options)
-    gap, size = float(scores.machine.mean()), len(scores.machine)
+    votes = _differences(_votes(judge_input(runs), options.judge, options), systems)
+    proxies, machine = _proxies(votes, options), votes.x
+    steps = _steps(votes, machine, proxies, options, pair="-".join(systems))
+    gap = float(machine.mean())
     settled = _settled(steps, abs(gap), options)
     higher, lower = systems if gap >= 0 else systems[::-1]
+    judge = votes.judge
     notes = [
-        f"{scores.judge} scores {higher} {abs(gap):.3f} above {lower} on {scores.aspect}, over {size} documents",
+        f"{judge.judge} scores {higher} {abs(gap):.3f} above {lower} on {judge.aspect}, over {len(votes)} documents",
         _widths_text(steps, "document", f" (each with both summaries; proxy for people: {', '.join(proxies)})"),
         f"none of these numbers is likely to detect a difference of {abs(gap):.3f}; the systems may be equal"
         if settled is None
         else f"{labels_sentence(settled)}, if people see the same difference",
     ]
-    proposal = _proposal(scores, steps, settled, options, notes, pair="-".join(systems))
+    proposal = _proposal(votes, steps, settled, options, notes)
     return proposal._replace(items=tuple((document, system) for document, _ in proposal.items for system in systems))
 
 
@@ -132,30 +118,20 @@ def plan_calibration(runs: RunLike, judge: str, options: PlanOptions) -> Proposa
     One label is one summary. The command `summeter annotate plan` calls this function. Raises UsageError if the judge
     or the aspect is unknown.
     """
-    judges = judge_input(runs)
-    scores = _aligned(judges, *_tables(judges, judge, options))
-    proxies = _proxies(scores, options)
-    errors = {name: scores.machine - values for name, values in proxies.items()}
-    steps = _steps(np.zeros(len(scores.machine)), errors, options)
+    votes = _votes(judge_input(runs), judge, options)
+    proxies = _proxies(votes, options)
+    errors = {name: votes.x - values for name, values in proxies.items()}
+    steps = _steps(votes, np.zeros(len(votes)), errors, options)
     gap = max(abs(float(np.nanmean(error))) for error in errors.values())
-    settled = _settled(steps, gap, options) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
-    mean, size = float(scores.machine.mean()), len(scores.machine)
+    settled = _settled(steps, gap, options) if _others(votes) or (~np.isnan(votes.y)).sum() >= PILOT else None
     notes = [
-        f"the mean of {scores.judge} on {scores.aspect} is {mean:.3f} over {size} summaries",
+        f"the mean of {votes.judge.judge} on {votes.judge.aspect} is {votes.x.mean():.3f} over {len(votes)} summaries",
         _widths_text(steps, "summary", f" (proxy for people: {', '.join(proxies)})"),
     ]
     if settled is not None:
         bias = labels_sentence(settled, f"show a bias of {gap:.3f}", "summaries")
         notes.append(f"{bias}, according to the proxy for people")
-    return _proposal(scores, steps, settled, options, notes)
-
-
-class _Step(NamedTuple):
-    labels: int
-    half_width: float
-    least: float
-    most: float
-    alone: float
+    return _proposal(votes, steps, settled, options, notes)
 
 
 def _questions(judges: JudgeInput, judge: str | None, aspect: str | None) -> list[Question]:
@@ -176,88 +152,73 @@ def _questions(judges: JudgeInput, judge: str | None, aspect: str | None) -> lis
     return sorted(chosen, key=lambda question: judge not in (None, question.judge, question.signature))
 
 
-def _tables(
-    judges: JudgeInput, judge: str | None, options: PlanOptions
-) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
-    """Return the scores of summaries by each judge and by people, without missing scores."""
+def _votes(judges: JudgeInput, judge: str | None, options: PlanOptions) -> Sample:
+    """Return the scores of summaries by the selected judge (always present), the other judges and people."""
     questions = _questions(judges, judge, options.aspect)
-    judged = [(question, _scores(judges.scores(question, Level.SUMMARY))) for question in questions]
-    if options.gold is None:
-        return judged, {}
-    columns, _ = gold_input(options.gold)
-    merged = gold_scores(columns, questions[0].aspect, Level.SUMMARY)
-    return judged, _scores(merged[0]) if merged else {}
+    scores = [judges.scores(question, Level.SUMMARY) for question in questions]
+    units, aspect = replace(scores[0].units, context=judges.context), questions[0].aspect
+    gold = [] if options.gold is None else gold_scores(gold_input(options.gold)[0], aspect, Level.SUMMARY)
+    labels = gold[0].values_on(units) if gold else np.full(len(units), np.nan)
+    raters = [*(each.judge for each in scores), gold[0].gold if gold else Rater(PEOPLE, "", None, aspect)]
+    return _planned(Sample.of_values(units, raters, np.stack([*(each.values_on(units) for each in scores), labels])))
 
 
-def _scores(series: Sample) -> dict[Item, float]:
-    rows = zip(series.units.document.labels(), series.units.system.labels(), series.x.tolist(), strict=True)
-    return {(document, system): value for document, system, value in rows if not np.isnan(value)}
+def _planned(votes: Sample) -> Sample:
+    """Return the votes on the units that the selected judge judged. Raises UsageError if there are fewer than 4."""
+    judged = votes.take(~np.isnan(votes.x))
+    if len(judged) < 4:
+        who = votes.judge.judge
+        raise UsageError(f"{who} has {len(judged)} items for this question; planning needs at least 4")
+    return judged
 
 
-def _differences(judges: JudgeInput, systems: tuple[str, str], options: PlanComparisonOptions) -> _Units:
-    judged, labels = _tables(judges, options.judge, options)
-    known = list(dict.fromkeys(system for _, system in judged[0][1]))
+def _differences(votes: Sample, systems: tuple[str, str]) -> Sample:
+    """Return the difference of the scores of two systems on each document, by each judge and by people."""
+    grid = Grid.of(votes)
     for system in systems:
-        if system not in known:
-            raise UsageError(f"the judgments have no system {system!r}; they have: {', '.join(known)}")
+        if system not in grid.systems:
+            raise UsageError(f"the judgments have no system {system!r}; they have: {', '.join(grid.systems)}")
     if systems[0] == systems[1]:
         raise UsageError(f"give two different systems to compare, not {systems[0]} twice")
-
-    def gaps(scores: Mapping[Item, float]) -> dict[Item, float]:
-        documents = dict.fromkeys(document for document, _ in scores)
-        pairs = {document: [scores.get((document, system)) for system in systems] for document in documents}
-        return {(document, ""): a - b for document, (a, b) in pairs.items() if a is not None and b is not None}
-
-    return _aligned(judges, [(question, gaps(scores)) for question, scores in judged], gaps(labels))
+    first, second = (grid.values[:, grid.systems.index(system)] for system in systems)
+    size = len(grid.documents)
+    documents, none = Categorical(np.arange(size), grid.documents), Categorical.same(None, size)
+    units = Units(Level.DOCUMENT, documents, none, none, np.full(size, -1, np.int64), votes.units.context)
+    return _planned(Sample.of_values(units, votes.raters, first - second))
 
 
-def _aligned(
-    judges: JudgeInput, judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
-) -> _Units:
-    question, machine = judged[0]
-    units = tuple(machine)
-    if len(units) < 4:
-        raise UsageError(f"{question.judge} has {len(units)} items for this question; planning needs at least 4")
-    names = judge_names(JudgeKey(each.judge, each.signature, None, each.run) for each, _ in judged)
-    others = {
-        name: np.array([scores.get(unit, np.nan) for unit in units])
-        for name, (_, scores) in zip(list(names.values())[1:], judged[1:], strict=True)
-    }
-    return _Units(
-        question.judge,
-        question.signature,
-        question.aspect,
-        units,
-        np.array([machine[unit] for unit in units]),
-        {name: values for name, values in others.items() if (~np.isnan(values)).sum() >= 4},
-        np.array([labels.get(unit, np.nan) for unit in units]),
-        tuple(judges.context.domains.get(document) or "" for document, _ in units),
-    )
+def _others(votes: Sample) -> dict[str, Floats]:
+    """Return the values of each other judge that judged at least 4 of the units, by name."""
+    names = list(judge_names(judge_key(rater) for rater in votes.raters[:-1]).values())
+    others = zip(names[1:], votes.matrix[1:-1], strict=True)
+    return {name: values for name, values in others if (~np.isnan(values)).sum() >= 4}
 
 
-def _proxies(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
+def _proxies(votes: Sample, options: PlanOptions) -> dict[str, Floats]:
     """Return the proxies for people's scores.
 
     They are existing labels, or else the scores of each other judge, or else machine scores with added noise.
     """
     rng = np.random.default_rng(options.seed)
-    known = np.flatnonzero(~np.isnan(scores.people))
+    machine, people = votes.x, votes.y
+    known = np.flatnonzero(~np.isnan(people))
     if len(known) >= PILOT:
-        values = scores.people.copy()
+        values = people.copy()
         for unlabelled in np.flatnonzero(np.isnan(values)):
-            gaps = np.abs(scores.machine[known] - scores.machine[unlabelled])
+            gaps = np.abs(machine[known] - machine[unlabelled])
             nearest = known[np.argsort(gaps, kind="stable")[:NEAR]]
-            values[unlabelled] = scores.people[rng.choice(nearest)]
+            values[unlabelled] = people[rng.choice(nearest)]
         return {f"{len(known)} existing labels": values}
-    if scores.others:
-        return dict(scores.others)
-    size = len(scores.machine)
-    mixed = np.where(rng.random(size) < options.expect, scores.machine, rng.permutation(scores.machine))
+    if others := _others(votes):
+        return others
+    mixed = np.where(rng.random(len(votes)) < options.expect, machine, rng.permutation(machine))
     return {f"an assumed correlation of {options.expect:g}": mixed}
 
 
-def _steps(machine: Floats, proxies: Mapping[str, Floats], options: PlanOptions) -> list[_Step]:
-    """Return the half-width after each number of labels, averaged over the proxies."""
+def _steps(
+    votes: Sample, machine: Floats, proxies: Mapping[str, Floats], options: PlanOptions, **pair: str
+) -> list[Row]:
+    """Return a row with the half-width after each number of labels (`n`), averaged over the proxies."""
     most = min(int((~np.isnan(values)).sum()) for values in proxies.values())
     usual = [size for size in LADDER if size < most] or sorted({max(2, most * part // 4) for part in (1, 2, 3)})
     wanted = {*(options.sizes or usual), *([options.labels] if options.labels is not None else [])}
@@ -265,81 +226,67 @@ def _steps(machine: Floats, proxies: Mapping[str, Floats], options: PlanOptions)
     if not sizes:
         raise UsageError(f"there are {most} items to draw from; request fewer labels")
     simulation = CoverageOptions(draws=options.draws, seed=options.seed, confidence=options.level)
+    settings = {"draws": options.draws, "seed": options.seed, "level": options.level}
     steps = []
     for size in sizes:
         simulated = [coverage(values, machine, size, simulation) for values in proxies.values()]
         halves = [result.width / 2 for result in simulated]
         alone = fmean(result.human_width / 2 for result in simulated)
-        steps.append(_Step(size, fmean(halves), min(halves), max(halves), alone))
+        details = {"least": min(halves), "most": max(halves), "labels_alone": alone, **settings}
+        steps.append(
+            Row(**merged(named(votes.judge), details=details), study="plan", gold_aspect=votes.judge.aspect,
+                level="system", statistic="half_width", value=fmean(halves), n=size, **pair)
+        )  # fmt: skip
     return steps
 
 
-def _settled(steps: Sequence[_Step], gap: float, options: PlanOptions) -> int | None:
+def _settled(steps: Sequence[Row], gap: float, options: PlanOptions) -> int | None:
     """Return the smallest number of labels that detects a difference of `gap` with power `POWER`.
 
     Returns None if no number in `steps` suffices.
     """
     wanted = error_to_find(gap, options.level, POWER)
-    return next((step.labels for step in steps if error_to_find(step.half_width, options.level) <= wanted), None)
+    return next((row.n for row in steps if error_to_find(row.value or 0.0, options.level) <= wanted), None)
 
 
 def _proposal(
-    scores: _Units, steps: Sequence[_Step], settled: int | None, options: PlanOptions, notes: list[str], **pair: str
+    votes: Sample, steps: Sequence[Row], settled: int | None, options: PlanOptions, notes: list[str]
 ) -> Proposal:
     """Return the proposal, with notes on requested sizes that are too large."""
-    if options.labels is not None and options.labels >= len(scores.machine):
-        raise UsageError(f"there are {len(scores.machine)} items to draw from; request fewer labels")
-    labels = options.labels or settled or steps[-1].labels
-    simulated = {step.labels for step in steps}
+    if options.labels is not None and options.labels >= len(votes):
+        raise UsageError(f"there are {len(votes)} items to draw from; request fewer labels")
+    labels = options.labels or settled or steps[-1].n
+    simulated = {row.n for row in steps}
     notes += [f"{size} labels are more than there are items" for size in options.sizes if size not in simulated]
-    settings = {"draws": options.draws, "seed": options.seed, "level": options.level}
-    rows = [
-        Row(
-            study="plan",
-            judge=scores.judge,
-            signature=scores.signature,
-            aspect=scores.aspect,
-            gold_aspect=scores.aspect,
-            level="system",
-            statistic="half_width",
-            value=step.half_width,
-            n=step.labels,
-            details={"least": step.least, "most": step.most, "labels_alone": step.alone, **settings},
-            **pair,
-        )
-        for step in steps
-    ]
-    return Proposal(Study("plan", rows, notes), tuple(_sample(scores, labels, options.seed)), labels, settled)
+    return Proposal(Study("plan", steps, notes), tuple(_sample(votes, labels, options.seed)), labels, settled)
 
 
-def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
-    """Return a sentence with the half-width for each number of labels.
-
-    >>> _widths_text([_Step(200, 0.04, 0.04, 0.04, 0.05), _Step(500, 0.025, 0.02, 0.03, 0.03)], "document", "")
-    '200 labels give about ±0.040; 500 ±0.025; one label is one document'
-    """
-    first, *rest = [(step.labels, f"±{step.half_width:.3f}") for step in steps]
+def _widths_text(steps: Sequence[Row], unit: str, about: str) -> str:
+    """Return a sentence such as `200 labels give about ±0.040; 500 ±0.025; one label is one document`."""
+    first, *rest = [(row.n, f"±{row.value:.3f}") for row in steps]
     parts = [f"{first[0]} labels give about {first[1]}", *(f"{labels} {width}" for labels, width in rest)]
     return f"{'; '.join(parts)}; one label is one {unit}{about}"
 
 
-def _sample(scores: _Units, size: int, seed: int) -> list[Item]:
+def _sample(votes: Sample, size: int, seed: int) -> list[Item]:
     """Return a systematic random sample of the unlabelled units, in the order of the data.
 
     The units are sorted by domain and by the disagreement of the judges (or by the absolute score if there is only one
     judge). Every n-th unit is drawn from a random start, so that all units have the same probability.
     """
-    free = np.flatnonzero(np.isnan(scores.people))
+    free = np.flatnonzero(np.isnan(votes.y))
     size = min(size, len(free))
-    if scores.others:
-        by_judge = np.stack([scores.machine, *scores.others.values()])
+    if others := _others(votes):
+        by_judge = np.stack([votes.x, *others.values()])
         disagreement = np.nanmax(by_judge, axis=0) - np.nanmin(by_judge, axis=0)
     else:
-        disagreement = np.abs(scores.machine)
+        disagreement = np.abs(votes.x)
     rng = np.random.default_rng(seed)
-    tie_break = rng.random(len(scores.machine))
-    order = sorted(free.tolist(), key=lambda at: (scores.domains[at], disagreement[at], tie_break[at]))
+    tie_break = rng.random(len(votes))
+    domains = [name or "" for name in votes.units.column("domain").labels()]
+    order = sorted(free.tolist(), key=lambda at: (domains[at], disagreement[at], tie_break[at]))
     step = len(order) / size if size else 1.0
     start = rng.random() * step
     places = sorted(order[int(start + number * step)] for number in range(size))
-    return [scores.units[place] for place in places]
+    units = votes.units.take(np.array(places, np.int64))
+    return list(zip(units.document.labels(), units.system.labels(), strict=True))
