@@ -88,9 +88,8 @@ def test_many_pairs_are_corrected() -> None:
     scores = pair_scores(preferences(rows))
     assert any(pair.low is not None and pair.high is not None and not pair.low <= 0.5 <= pair.high for pair in scores)
     assert not any(pair.settled for pair in scores)
-    assert all(pair.claim and pair.claim.low is not None and pair.claim.low <= 0.5 for pair in scores)
+    assert all(pair.ends[0] is not None and pair.ends[0] <= 0.5 for pair in scores)
     (one,) = pair_scores(preferences([verdict(f"d{document}", "a", "b", 1.0) for document in range(6)]))
     assert one.settled
-    assert one.turned().claim is not None
     assert (one.turned().value, one.turned().settled) == (0.0, True)
     assert "claim" not in one.model_dump()

@@ -126,14 +126,11 @@ class Comparison:
     @classmethod
     def of(cls, table: SystemTable, column: tuple[str, str, str], title: str | None = None) -> Comparison:
         """Return the comparison of the systems in a column by means over their common documents."""
-        shared, systems = (
-            table.shared(column),
-            [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column],
-        )
-        cells = {} if shared is None else shared.cells
+        systems = [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column]
+        cells, documents = table.shared(column) or {}, table.documents(column)
         values = {name: cells[name].value if name in cells else None for name in systems}
         scoreless = [name for name in systems if (own := table.cell(name, column)) is None or own.value is None]
-        groups = () if shared is None else [group.counts for group in shared.documents.groups]
+        groups = () if documents is None else [group.counts for group in documents.groups]
         return cls(values, table.pairs(column), column[2], title=title, scoreless=scoreless, groups=groups)
 
     @cached_property

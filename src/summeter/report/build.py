@@ -111,7 +111,7 @@ def data_name(view: RunView) -> str:
 def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
     manifest, totals = view.manifest, view.folder.totals
     statuses = totals.statuses
-    claims = [pair.claim.text for pair in view.pairs if pair.claim]
+    claims = [pair.test for pair in view.pairs if pair.test]
     return RunBlock(
         view=view,
         data_name=data_name(view),

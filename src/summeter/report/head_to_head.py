@@ -29,7 +29,7 @@ def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[P
                 PairMatrix(
                     title=gloss(first.aspect).title,
                     signature=first.signature,
-                    interval=next((pair.claim.text for pair in group if pair.claim and pair.claim.text), "no interval"),
+                    interval=next((pair.test for pair in group if pair.test), "no interval"),
                     source=label_of(ColumnKey(view.number, first.judge, first.signature, first.aspect), view, sources),
                     systems=tuple(systems),
                     cells=tuple(tuple(sides.get((row, column)) for column in systems) for row in systems),

@@ -156,7 +156,7 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     judged: dict[str, list[Key]] = {}
     for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
         shared = view.table.shared(column)
-        if column[2] not in NEUTRAL and shared is not None and len(shared.cells) > 1:
+        if column[2] not in NEUTRAL and shared is not None and len(shared) > 1:
             judged.setdefault(column[2], []).append(column)
     disagreements = {
         aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1
@@ -194,8 +194,8 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
     for part in compared.parts:
         shown = ""
         if part.highest:
-            mean = shared.cells[part.highest[0]]
-            several = len({shared.cells[name].ends for name in part.highest}) > 1
+            mean = shared[part.highest[0]]
+            several = len({shared[name].ends for name in part.highest}) > 1
             shown = number(mean.value) if several else with_interval(mean.value, *mean.ends)
             if len(part.ranked) == 1:
                 shown += f" over {count(mean.n, 'summary', 'summaries')}"
@@ -204,7 +204,7 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
     lost = (
         f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without and compared.ranked else None
     )
-    return " ".join(filter(None, (f"By {judge}, {'; '.join(clauses)}.", lost, shared.documents.note)))
+    return " ".join(filter(None, (f"By {judge}, {'; '.join(clauses)}.", lost, table.note(column))))
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:

@@ -155,7 +155,7 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
         notes.append("flips: verdicts that changed with the order of presentation; each counts as a tie (0.5).")
     elif scores and all(pair.flip_rate is None for pair in scores):
         notes.append("flips: unknown, because no pair was judged in both orders.")
-    texts = dict.fromkeys(pair.claim.text for pair in scores if pair.claim)
+    texts = dict.fromkeys(pair.test for pair in scores if pair.test)
     notes += [f"interval: {text}" for text in texts if text]
     notes += [f"signature: {text}" for text in dict.fromkeys(pair.signature for pair in scores)]
     return [clean(note) for note in notes]

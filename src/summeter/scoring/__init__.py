@@ -17,7 +17,7 @@ from summeter.scoring.scores import (
     is_rating,
     summary_scores,
 )
-from summeter.scoring.systems import Shared, SystemScore, SystemTable, show, system_scores
+from summeter.scoring.systems import SystemScore, SystemTable, show, system_scores
 from summeter.scoring.table import JudgmentTable
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "ReplyCount",
     "Score",
     "ScoreTable",
-    "Shared",
     "SystemScore",
     "SystemTable",
     "composites",

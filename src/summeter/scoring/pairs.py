@@ -14,7 +14,7 @@ from pydantic import Field
 from summeter.records import Judgment, Record
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.scoring.table import JudgmentTable
-from summeter.stats import Bootstrap, paired_differences
+from summeter.stats import Bootstrap, PairDifference, paired_differences
 
 
 class Preference(Record):
@@ -36,19 +36,6 @@ class Preference(Record):
     flipped: bool
 
 
-class Claim(Record):
-    """Test of the preference in one pair, corrected for all pairs of one judge and aspect.
-
-    The test is a permutation test over documents with Holm's correction. The interval from `low` to `high` excludes 0.5
-    exactly if the preference is `settled`, which means significant.
-    """
-
-    low: float | None
-    high: float | None
-    settled: bool
-    text: str | None
-
-
 class PairScore(Record):
     """Mean preference of `system` over `rival` over all documents; 0.5 means no preference.
 
@@ -56,6 +43,10 @@ class PairScore(Record):
     documents). `n` documents have a preference and `missing` documents have none. `twice` documents were judged more
     than once; on `flips` of these the verdicts contradict each other, and `flip_rate` is the share `flips` / `twice`
     (None if no document was judged twice).
+
+    The preference is also tested, with a permutation test over documents and Holm's correction for all pairs of one
+    judge and aspect: `ends` is the interval of this test, which `test` describes. It excludes 0.5 exactly if one of the
+    two systems is `settled`, which means significantly preferred.
     """
 
     system: str
@@ -74,29 +65,18 @@ class PairScore(Record):
     interval: str
     reason: str | None = None
 
-    claim: Claim | None = Field(default=None, exclude=True, repr=False)
-
-    @property
-    def settled(self) -> bool:
-        """True if one of the two systems is significantly preferred after the correction for all pairs."""
-        return self.claim is not None and self.claim.settled
-
-    @property
-    def ends(self) -> tuple[float | None, float | None]:
-        """Interval to show: that of the corrected test, or (None, None) if there is no test."""
-        return (self.claim.low, self.claim.high) if self.claim else (None, None)
+    settled: bool = Field(default=False, exclude=True, repr=False)
+    ends: tuple[float | None, float | None] = Field(default=(None, None), exclude=True, repr=False)
+    test: str | None = Field(default=None, exclude=True, repr=False)
 
     def turned(self) -> PairScore:
         """Return the same score from the rival's side.
 
         aster over birch 0.7 [0.6, 0.9] becomes birch over aster 0.3 [0.1, 0.4].
         """
-        claim = self.claim
         other = {
             "system": self.rival, "rival": self.system, "value": _complement(self.value),
-            "low": _complement(self.high), "high": _complement(self.low), "claim": claim and claim.model_copy(
-                update={"low": _complement(claim.high), "high": _complement(claim.low)}
-            ),
+            "low": _complement(self.high), "high": _complement(self.low), "ends": (*map(_complement, self.ends[::-1]),),
         }  # fmt: skip
         return self.model_copy(update=other)
 
@@ -163,18 +143,18 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
     families: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for key in groups:
         families.setdefault(key[2:], []).append(key)
-    claims: dict[tuple[str, ...], Claim] = {}
+    tests: dict[tuple[str, ...], PairDifference] = {}
     for keys in families.values():
         # The test flips the sign of the difference of the two systems' points, 2 p - 1, document by document.
         sides = [{key[0]: [row.value for row in groups[key]], key[1]: [_complement(row.value) for row in groups[key]]}
                  for key in keys]  # fmt: skip
         for key, (pair,) in zip(keys, paired_differences(sides, seed=seed), strict=True):
-            low, high = (None if end is None else (1 + end) / 2 for end in (pair.low, pair.high))
-            claims[key] = Claim(low=low, high=high, settled=pair.better is not None, text=pair.text)
+            tests[key] = pair
     scores = []
     for key, group in groups.items():
         got = Bootstrap([row.doc_id for row in group], RESAMPLES, LEVEL, seed).mean([row.value for row in group])
         system, rival, judge, signature, aspect = key
+        low, high = (None if end is None else (1 + end) / 2 for end in (tests[key].low, tests[key].high))
         twice = [row.flipped for row in group if row.n > 1]
         scores.append(
             PairScore(
@@ -193,7 +173,9 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
                 flips=sum(twice),
                 twice=len(twice),
                 interval=got.method or "",
-                claim=claims[key],
+                settled=tests[key].better is not None,
+                ends=(low, high),
+                test=tests[key].text,
             )
         )
     return scores

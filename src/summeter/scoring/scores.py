@@ -12,7 +12,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain, islice
 from math import fsum, isnan
 from typing import Any, NamedTuple, cast, overload
@@ -39,20 +38,6 @@ STATUS_SEVERITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped"
 A missing score has the most severe status of its judgments.
 """
 NO_NUMBER = "the judgments hold neither a number nor a label of 0 or 1"
-
-
-class Aggregation(StrEnum):
-    """How judgments of the units of a summary are aggregated into its score."""
-
-    SHARE = "share"
-    MEAN = "mean"
-    WHOLE = "whole"
-
-
-_OF_VALUES = {Aggregation.SHARE: False, Aggregation.MEAN: True, Aggregation.WHOLE: False}
-"""Whether the values of units are averaged instead of their labels."""
-_WHOLE_FIRST = {Aggregation.SHARE: False, Aggregation.MEAN: False, Aggregation.WHOLE: True}
-"""Whether a judgment of the whole summary takes precedence over judgments of its units."""
 
 
 class Score(Record):
@@ -208,9 +193,9 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLab
     """
     table = table.where(unit=("summary", *UNITS))
     groups = table.groups("judge", "signature", "document", "system", "aspect")
-    how = [Aggregation(reduce.get(name or "", Aggregation.SHARE)) for name in table.judge.names]
     mean, whole_first = (
-        np.array([of_rule[rule] for rule in how], np.bool_)[table.judge.codes] for of_rule in (_OF_VALUES, _WHOLE_FIRST)
+        np.array([reduce.get(name or "") == how for name in table.judge.names], np.bool_)[table.judge.codes]
+        for how in ("mean", "whole")
     )
     is_part = ~table.unit.equal("summary")
     # A failed judgment of the whole summary is superseded by judgments of its units.

@@ -237,16 +237,6 @@ def counts_note(means: Iterable[SystemScore | None]) -> str | None:
     return f"Each mean is over {n:,} score{'s' * (n != 1)}; {missing or 'none'} missing."
 
 
-class Shared(NamedTuple):
-    """Means of a column over the documents that the systems of a ranking share.
-
-    `cells` maps each ranked system to its mean; `documents` describes the documents.
-    """
-
-    cells: Mapping[str, SystemScore]
-    documents: SharedDocuments
-
-
 def leading_column(aspects: Sequence[str]) -> int:
     """Return the index of the column by which systems are ranked, given the aspects of the columns.
 
@@ -277,7 +267,7 @@ class SystemTable(Frames):
     def __init__(self, rows: Sequence[SystemScore], scores: ScoreTable | None = None, *, seed: int = 0) -> None:
         self._scores, self._seed = scores, seed
         self._documents: dict[tuple[str, str, str], SharedDocuments] = {}
-        self._shared: dict[tuple[str, str, str], Shared] = {}
+        self._shared: dict[tuple[str, str, str], dict[str, SystemScore]] = {}
         self._pairs: dict[tuple[str, str, str], list[PairDifference]] = {}
         self.rows = tuple(row for row in rows if row.domain is None)
         self.by_domain = tuple(row for row in rows if row.domain is not None)
@@ -315,8 +305,8 @@ class SystemTable(Frames):
             self._documents[column] = shared_documents(self._of_column(column)[1])
         return self._documents.get(column)
 
-    def shared(self, column: tuple[str, str, str]) -> Shared | None:
-        """Return the means of a column over shared documents, or None if the scores are unknown."""
+    def shared(self, column: tuple[str, str, str]) -> dict[str, SystemScore] | None:
+        """Return the means of the ranked systems over shared documents, or None if the scores are unknown."""
         shared = self.documents(column)
         if shared is not None and column not in self._shared:
             of_column, _ = self._of_column(column)
@@ -328,7 +318,7 @@ class SystemTable(Frames):
                     kept = group.documents[of_column.document.dense().codes] & of_column.system.equal(*group.counts)
                     means = system_scores(of_column.take(kept), seed=self._seed)
                 cells |= {row.system: row.model_copy(update={"ranking": number}) for row in means}
-            self._shared[column] = Shared(cells, shared)
+            self._shared[column] = cells
         return self._shared.get(column)
 
     def _of_column(self, column: tuple[str, str, str]) -> tuple[ScoreTable, dict[str, Floats]]:
@@ -364,7 +354,7 @@ class SystemTable(Frames):
         cell, shared = self.cell(system, column), self.shared(column)
         if cell is not None and shared is None:
             return cell.model_copy(update={"ranking": 1})
-        if cell is None or shared is None or (mean := shared.cells.get(system)) is None:
+        if cell is None or shared is None or (mean := shared.get(system)) is None:
             return cell
         return mean.model_copy(update={"missing": cell.missing})
 
