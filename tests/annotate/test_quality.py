@@ -61,7 +61,7 @@ def test_annotator_agreement_equals_meta_agree() -> None:
         )
         for i, cast in enumerate(verdicts) for who, vote in zip("wxyz", cast, strict=True)
     ]  # fmt: skip
-    found = {each.annotator: each for each in leave_one_out(crowd_of(JudgmentTable.of(votes)), "alpha_nominal")}
+    found = {rater.judge: got for rater, got in leave_one_out(crowd_of(JudgmentTable.of(votes)), "alpha_nominal")}
     same = agree(votes, coefficients=["alpha_nominal"], each=True, resamples=0).where(study="annotator")
     assert {who: (each.value, each.n) for who, each in found.items()} == {
         str(row.judge): (pytest.approx(row.value), row.n) for row in same

@@ -208,7 +208,7 @@ def test_leave_one_out_equals_annotator_rows(marks: list[tuple[float, ...]], coe
         if not np.isnan(mark)
     ]
     study = agree(rows, coefficients=[coefficient], each=True, resamples=0).where(study="annotator")
-    found = {each.annotator: (each.value, each.n) for each in leave_one_out(JudgmentTable.of(rows), coefficient)}
+    found = {rater.judge: (got.value, got.n) for rater, got in leave_one_out(JudgmentTable.of(rows), coefficient)}
     assert found == {row.judge: (pytest.approx(row.value), row.n) for row in study}
     assert len(found) == 4
 
@@ -354,7 +354,7 @@ def test_overruled_both_ways() -> None:
     assert study[0].missing == 1
     turned = override_rate(shown, final, merge="x", resamples=0)
     assert turned[0].gold_signature == "human.sentence_labels|annotator:x|v:1"
-    with pytest.raises(UsageError, match="no sentence has both"):
+    with pytest.raises(UsageError, match="none in common"):
         override_rate(ratings({"d1": {"A": 1.0}}), final)
 
 

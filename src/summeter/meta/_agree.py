@@ -13,10 +13,10 @@ Rows have these studies. `n` is the number of units used, and `missing` the numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, SkipValidation
@@ -32,14 +32,13 @@ from summeter.meta.measure import measure, pooled_measurement
 from summeter.meta.options import LISTED, By, Choice, Coefficients, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
 from summeter.meta.sample import Rater, Sample, rows_by_name
-from summeter.meta.selection import Group, golds, group_fields, groups, meta_input
+from summeter.meta.selection import Group, all_pairs, group_fields, groups, meta_input
 from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Categorical, JudgmentTable
-from summeter.stats import Model, Weights, span_f1
+from summeter.stats import Estimate, Model, Weights, span_f1
 from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling, undefined_in_all
-from summeter.stats.spans import Spans
 from summeter.tables import Table
 
 SPAN_F1 = "span_f1"
@@ -138,7 +137,7 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
     for sample, statistics in by_aspect:
         rows += _with_judges(sample, statistics, machine, table, options, draws)
     if SPAN_F1 in options.coefficients or not options.coefficients:
-        rows += span_rows(marked_spans(records), context, options.by, draws)
+        rows += span_rows(records, context, options.by, draws)
     if not rows:
         known = ", ".join(blocks(table)) or "none"
         raise UsageError(f"no unit has votes of two annotators; the human judgments are: {known}")
@@ -285,20 +284,8 @@ def _of_annotator(sample: Sample, paired_votes: Sample, number: int) -> Sample:
     return _pair(sample, [sample.raters[number], paired_votes.gold], values)
 
 
-class LeaveOneOut(NamedTuple):
-    """Agreement of an annotator with the merged votes of the others.
-
-    `n` is the number of units that the annotator and others judged.
-    """
-
-    annotator: str
-    aspect: str
-    value: float | None
-    n: int
-
-
-def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOut]:
-    """Yield the values of the `annotator` rows of `agree`, without intervals.
+def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[tuple[Rater, Estimate]]:
+    """Yield the agreement of each annotator with the others: the `annotator` rows of `agree`, without intervals.
 
     This function is fast even for hundreds of annotators. Coefficients are functions of cluster weights. If votes are
     clustered by annotator, a weight of 1 for one annotator and 0 for the others gives the value of that annotator.
@@ -324,8 +311,7 @@ def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOu
             values = [None if np.isnan(value) else value for value in by_rater.tolist()]
         n = np.bincount(sample.rater[~np.isnan(paired_votes.matrix).any(axis=0)], minlength=raters)
         for number in voted:
-            rater = sample.raters[number]
-            yield LeaveOneOut(rater.judge, rater.aspect, values[number], int(n[number]))
+            yield sample.raters[number], Estimate(values[number], int(n[number]))
 
 
 def _pair(sample: Sample, raters: Sequence[Rater], values: Floats) -> Sample:
@@ -498,37 +484,8 @@ def pair_votes(table: JudgmentTable, aspect: str) -> Sample | None:
 Item = tuple[str, str]
 
 
-class MarkedSpans(NamedTuple):
-    """The spans that annotators marked.
-
-    `spans` holds the spans of each annotator in each item, or None if the annotator did not see the item.
-
-    If `exchangeable` is True, annotators are anonymous, so that an element of `spans` can mix several people.
-    """
-
-    aspect: str
-    signature: str
-    items: tuple[Item, ...]
-    spans: tuple[tuple[Spans | None, ...], ...]
-    exchangeable: bool
-
-    def row(self, resample: Resampling, **fields: Any) -> Row:
-        """Return the row with the agreement of all annotators: F1 of the characters that they marked."""
-        bootstrap = resample([document for document, _ in self.items])
-        if self.exchangeable:
-            why = f"{SPAN_F1} compares annotators, but these spans are anonymous"
-            estimate = bootstrap.alone(None, why, n=0, missing=len(self.items))
-        else:
-            estimate = span_f1(self.spans, bootstrap.codes).estimate(bootstrap)
-        details = {**fields.pop("details", {}), "raters": len(self.spans)}
-        return interval_row(
-            estimate, study="agreement", statistic=SPAN_F1, aspect=self.aspect, gold_aspect=self.aspect,
-            gold_signature=self.signature, level="summary", details=details, **fields,
-        )  # fmt: skip
-
-
-def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
-    """Yield the spans marked on each aspect.
+def span_rows(judgments: Sequence[Judgment], context: Context, by: str | None, resample: Resampling) -> Iterator[Row]:
+    """Yield the agreement on the spans marked on each aspect (`span_f1`), for all summaries and by a column.
 
     Labels derived from spans record which summaries an annotator saw without marking anything. Annotators without such
     labels are assumed to have seen the summaries that they judged. Annotators who only marked spans are assumed to have
@@ -538,16 +495,32 @@ def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
     for aspect in dict.fromkeys(span.aspect for span in spans):
         of_aspect = [span for span in spans if span.aspect == aspect]
         seen = {rater: _seen(judgments, rater) for rater in dict.fromkeys(span.judge for span in of_aspect)}
-        items = tuple(dict.fromkeys(item for summaries in seen.values() for item in summaries))
+        items = list(dict.fromkeys(item for summaries in seen.values() for item in summaries))
         marks: dict[tuple[str, Item], list[tuple[int, int]]] = {}
         for judgment in of_aspect:
             key = judgment.judge, (judgment.target.document_id, judgment.target.system)
             marks.setdefault(key, []).extend((span.start, span.end) for span in judgment.evidence)
-        grid = tuple(
-            tuple(tuple(marks.get((rater, item), ())) if item in summaries else None for item in items)
-            for rater, summaries in seen.items()
-        )
-        yield MarkedSpans(aspect, of_aspect[0].signature, items, grid, any(map(unnamed, seen)))
+        about = {
+            "study": "agreement", "statistic": SPAN_F1, "aspect": aspect, "gold_aspect": aspect,
+            "gold_signature": of_aspect[0].signature, "level": "summary", "details": {"raters": len(seen)},
+        }  # fmt: skip
+        groups: list[tuple[dict[str, Any], list[Item]]] = [({}, items)]
+        if by is not None:
+            documents, systems = (Categorical.of(names) for names in zip(*items, strict=True))
+            for value, rows in rows_by_name(context.column(by, documents, systems)):
+                groups.append((group_fields(by, value), list(compress(items, rows))))
+        for fields, chosen in groups:
+            bootstrap = resample([document for document, _ in chosen])
+            if any(map(unnamed, seen)):
+                why = f"{SPAN_F1} compares annotators, but these spans are anonymous"
+                estimate = bootstrap.alone(None, why, n=0, missing=len(chosen))
+            else:
+                marked = [
+                    [marks.get((rater, item), []) if item in summaries else None for item in chosen]
+                    for rater, summaries in seen.items()
+                ]
+                estimate = span_f1(marked, bootstrap.codes).estimate(bootstrap)
+            yield interval_row(estimate, about, fields)
 
 
 def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:
@@ -564,20 +537,6 @@ def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:
     documents = {target.document_id for target in targets}
     all_items = ((judgment.target.document_id, judgment.target.system) for judgment in judgments)
     return dict.fromkeys(item for item in all_items if item[0] in documents)
-
-
-def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, resample: Resampling) -> Iterator[Row]:
-    """Yield the rows with the statistic `span_f1`, for all spans and by a column."""
-    for spans in marked:
-        yield spans.row(resample)
-        if by is None:
-            continue
-        documents, systems = (Categorical.of(names) for names in zip(*spans.items, strict=True))
-        for value, rows in rows_by_name(context.column(by, documents, systems)):
-            group = spans._replace(
-                items=tuple(compress(spans.items, rows)), spans=tuple(tuple(compress(row, rows)) for row in spans.spans)
-            )
-            yield group.row(resample, **group_fields(by, value))
 
 
 # ---- overruled machine labels ----
@@ -602,16 +561,9 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
     level = Level(options.level)
     read = meta_input(shown, gold, options)
     rows: list[Row] = []
-    for question in read.judge.questions(judge=options.judge):
-        for judge_aspect, gold_aspect in options.aspect_pairs or [(question.aspect, question.aspect)]:
-            if judge_aspect != question.aspect:
-                continue
-            labels = read.judge.scores(question, level, ValueOrLabel.LABEL)
-            for by_people in golds(read.gold, gold_aspect, level, options):
-                for group in groups(Sample.join([labels, by_people], read.context), options.by):
-                    rows += _overruled(group, options.resampling)
-    if not rows:
-        raise UsageError(f"no {level} has both a shown label and a human decision")
+    for pairs in all_pairs(read, level, options, ValueOrLabel.LABEL):
+        for group in groups(pairs, options.by):
+            rows += _overruled(group, options.resampling)
     return Study("overruled", rows)
 
 

@@ -234,8 +234,8 @@ def _agreement_by_annotator(
     try:
         if not len(crowd):
             raise UsageError(NO_ANSWERS)
-        for each in leave_one_out(crowd, service.task_type.coefficients[0]):
-            agreements.setdefault(each.annotator, {})[each.aspect] = each.value if each.n >= FEWEST else None
+        for rater, got in leave_one_out(crowd, service.task_type.coefficients[0]):
+            agreements.setdefault(rater.judge, {})[rater.aspect] = got.value if got.n >= FEWEST else None
     except UsageError as error:
         return {}, str(error)
     return agreements, f"fewer than {FEWEST} answers to tasks that others answered, or all answers are equal"
