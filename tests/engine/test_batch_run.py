@@ -22,7 +22,7 @@ from models.server import StubServer, ok
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run, example
 from summeter.engine.runs import Run
-from summeter.models.layers.batches import Pace
+from summeter.models.layers import batches
 from summeter.records import UsageError, first_error
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
@@ -43,7 +43,7 @@ def prices(tmp_path: Path) -> str:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The results are looked for again at once."""
-    monkeypatch.setattr(Pace.__new__, "__defaults__", (0.01, 1.0, 0.01, 24))
+    monkeypatch.setattr(batches, "wait", lambda _: 0.01)
 
 
 def judge(body: Body) -> Outcome:

@@ -146,10 +146,9 @@ class Prices:
         return Message(f"no price for {model}; add it with ", ADDED_WITH)
 
 
-def default_file(environ: Mapping[str, str] | None = None) -> Path:
+def default_file() -> Path:
     """Return the default path of the user's price file: summeter/prices.yaml in the XDG configuration folder."""
-    environ = os.environ if environ is None else environ
-    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME") or "~").expanduser() / ".config")
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "summeter" / "prices.yaml"
 
 

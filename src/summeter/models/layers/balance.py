@@ -34,8 +34,6 @@ MAX_IMBALANCE = 1.25
 MAX_PREFIXES = 10_000
 """Maximum number of documents whose server is remembered."""
 
-Sleep = Callable[[float], Awaitable[None]]
-
 
 class Server(NamedTuple):
     """A server: its LLM, its address, a health check and its rate limiter."""
@@ -86,11 +84,10 @@ class Balanced:
     fail.
     """
 
-    def __init__(self, servers: Sequence[Server], *, sleep: Sleep = asyncio.sleep, usage: Usage | None = None) -> None:
+    def __init__(self, servers: Sequence[Server], *, usage: Usage | None = None) -> None:
         self.servers = tuple(servers)
         self.id = self.servers[0].llm.id
         self.usage = usage or Usage()
-        self._sleep = sleep
         self._boards: PerLoop[_Board] = PerLoop(lambda: _Board(self.servers))
 
     async def complete(self, request: Request) -> Completion:
@@ -162,7 +159,7 @@ class Balanced:
         """Check the health of an excluded server until it answers, and then include it again."""
         pause = FIRST_PAUSE
         while True:
-            await self._sleep(pause)
+            await asyncio.sleep(pause)
             if await load.server.healthy():
                 break
             pause = min(MAX_PAUSE, pause * 2)

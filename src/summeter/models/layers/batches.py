@@ -45,21 +45,15 @@ SEARCH_PERIOD = 300.0
 during which it is searched for."""
 
 
-class Pace(NamedTuple):
-    """The schedule for polling batches.
+FIRST_WAIT, GROWTH, MAX_WAIT = 30.0, 1.5, 600.0
+"""Seconds before the first poll of a batch, the factor by which each wait grows, and the maximum wait in seconds."""
+MAX_FAULTS = 24
+"""Number of consecutive failed requests after which waiting ends."""
 
-    `first` is the first wait in seconds, `growth` the factor by which each wait grows, and `longest` the maximum wait
-    in seconds. `faults` is the number of consecutive failed requests after which waiting ends.
-    """
 
-    first: float = 30.0
-    growth: float = 1.5
-    longest: float = 600.0
-    faults: int = 24
-
-    def wait(self, polls: int) -> float:
-        """Return the seconds to wait after `polls` polls."""
-        return min(self.longest, self.first * self.growth ** min(polls - 1, 99))
+def wait(polls: int) -> float:
+    """Return the seconds to wait after `polls` polls."""
+    return min(MAX_WAIT, FIRST_WAIT * GROWTH ** min(polls - 1, 99))
 
 
 class _Call(NamedTuple):
@@ -86,7 +80,6 @@ class Batches:
         usage: Usage | None = None,
         budget: CallBudget | None = None,
         max_retries: int = 8,
-        pace: Pace | None = None,
         sleep: Sleep = asyncio.sleep,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -94,7 +87,7 @@ class Batches:
         self.address = getattr(llm, "address", llm.id)
         check_address(self.log, llm.id, self.address)
         self._usage, self._budget = usage or Usage(), budget
-        self._max_retries, self._pace, self._sleep, self._tell = max_retries, pace or Pace(), sleep, tell
+        self._max_retries, self._sleep, self._tell = max_retries, sleep, tell
         self._pending: dict[str, Request] = {}
         self._tries = Counter[str]()
         self._failures: dict[str, ModelError] = {}
@@ -258,9 +251,9 @@ class Batches:
             try:
                 return await work(tries)
             except TransientError as error:
-                if tries > self._pace.faults:
+                if tries > MAX_FAULTS:
                     raise _gave_up(error, what) from error
-                await self._sleep(max(error.retry_after or 0.0, self._pace.wait(tries)))
+                await self._sleep(max(error.retry_after or 0.0, wait(tries)))
         raise AssertionError("unreachable")
 
     async def _find(self, batch: Submission) -> bool:
@@ -275,7 +268,7 @@ class Batches:
             if found is not None or searches > MAX_SEARCHES or time.time() - batch.at > SEARCH_PERIOD:
                 break
             self._tell(f"searching for a batch of {len(batch.keys)} calls that may have been submitted")
-            await self._sleep(self._pace.wait(searches))
+            await self._sleep(wait(searches))
         if found is None:
             self.log.withdrawn(batch.nonce)
             return False
@@ -292,7 +285,7 @@ class Batches:
                 faults, state = 0, status.words
             except TransientError as error:
                 faults, state = faults + 1, f"no answer: {error}"
-                if faults > self._pace.faults:
+                if faults > MAX_FAULTS:
                     raise _gave_up(error, f"batch {batch.name}") from error
             except AccessError as error:
                 raise AccessError(f"{error}. (This was batch {batch.name}, submitted {batch.since})") from error
@@ -300,7 +293,7 @@ class Batches:
                 if status.ended:
                     return status
             self._tell(f"{len(batch.keys)} calls in batch {batch.name}: {state}; since {batch.since}")
-            await self._sleep(self._pace.wait(polls))
+            await self._sleep(wait(polls))
         raise AssertionError("unreachable")
 
     async def _read(self, batch: Submission, status: BatchStatus, waiting: dict[str, _Call]) -> bool:

@@ -139,9 +139,9 @@ class Stored:
         """Do nothing; the store belongs to the run."""
 
 
-def replay(model: str, store: CallStore, *, usage: Usage | None = None) -> Stored:
+def replay(model: str, store: CallStore) -> Stored:
     """Return an LLM that replies from the stored calls of a run, and raises ReplayMiss for other calls."""
-    usage = usage or Usage()
+    usage = Usage()
 
     def missing(request: Request) -> Completion:
         usage.failures += 1

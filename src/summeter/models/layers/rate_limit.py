@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
@@ -37,7 +37,6 @@ MAX_ROUNDS = 256
 FIRST_PAUSE, MAX_PAUSE = 1.0, 30.0
 
 Clock = Callable[[], float]
-Sleep = Callable[[float], Awaitable[None]]
 
 
 class Limits(NamedTuple):
@@ -101,10 +100,10 @@ class TokenBucket:
 class RateLimiter:
     """Admits calls within the limits, first come, first served. Models with the same endpoint share a limiter."""
 
-    def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic) -> None:
         self.limits = limits if isinstance(limits, Limits) else Limits(limits)
         self.limits.check()
-        self._queues: PerLoop[Queue] = PerLoop(lambda: Queue(self.limits, clock, sleep))
+        self._queues: PerLoop[Queue] = PerLoop(lambda: Queue(self.limits, clock))
 
     def queue(self) -> Queue:
         return self._queues.get()
@@ -116,10 +115,9 @@ class Queue:
     `in_flight` is the number of calls in flight, and `allowed` the window, which limits this number.
     """
 
-    def __init__(self, limits: Limits, clock: Clock, sleep: Sleep) -> None:
+    def __init__(self, limits: Limits, clock: Clock) -> None:
         self._size = limits.connections
         self._clock = clock
-        self._sleep = sleep
         now = clock()
         self._requests = None if limits.requests is None else TokenBucket(limits.requests, now)
         self._tokens = None if limits.tokens is None else TokenBucket(limits.tokens, now)
@@ -258,7 +256,7 @@ class Queue:
             waiter.permit.set_result(self._admit(waiter.tokens))
 
     async def _wake_after(self, pause: float) -> None:
-        await self._sleep(pause)
+        await asyncio.sleep(pause)
         self._wakeup = None
         self._admit_waiting()
 
