@@ -15,7 +15,6 @@ from evaluators.networks import networks
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
-from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.plan import Job, item_key, jobs, splitter, work_items
 from summeter.engine.progress import Progress
 from summeter.engine.worker import Worker
@@ -99,12 +98,7 @@ def judge(spec: str, rows: Sequence[Mapping[str, Any]], *, reachable: bool = Tru
 
     asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
     worker = Worker(asking, sink, tools, {}, Progress())
-
-    async def run() -> None:
-        async for _ in LocalExecutor(1).map(worker, work_items(data, worker.jobs, (), None)):
-            pass
-
-    asyncio.run(run())
+    asyncio.run(worker.run(work_items(data, worker.jobs, (), None), 1))
     for job in work:
         if isinstance(job.evaluator, DerivedEvaluator):
             sink.judgments += derived(job.evaluator, job, data, sink.judgments)

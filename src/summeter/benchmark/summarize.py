@@ -22,9 +22,8 @@ from summeter.benchmark.sources import truncate
 from summeter.benchmark.step import Inputs, LeftOut, ModelSettings, Result, Step, StepContext, scripted_work
 from summeter.data.dataset import Dataset
 from summeter.data.flat import spans, splitter_of
-from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.sync import run_sync
-from summeter.engine.worker import FATAL
+from summeter.engine.worker import FATAL, concurrently
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
 from summeter.models.local.load import build, identify
 from summeter.models.local.names import is_local
@@ -192,7 +191,7 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, context: StepContext)
                 with context.progress as show:
                     show.start(len(documents) * len(writers))
                     work_on = partial(_summaries, settings=settings, writers=writers)
-                    async for summaries in LocalExecutor(settings.concurrency).map(work_on, documents):
+                    async for summaries in concurrently(work_on, documents, settings.concurrency):
                         written.extend(summaries)
                         for summary in summaries:
                             show.advance(ok=summary.status == "ok")

@@ -11,7 +11,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from summeter.data.atomic import check_folder_name, half_built, write_text
 from summeter.data.dataset import save, update
@@ -19,7 +19,6 @@ from summeter.data.folder import is_intact
 from summeter.data.remote import check_local
 from summeter.engine.derive import derive, drop_outdated, undecided
 from summeter.engine.executors.base import Executor
-from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.parts import Session, Setup, documents_per_part
 from summeter.engine.plan import (
@@ -39,8 +38,7 @@ from summeter.engine.roles import contexts
 from summeter.engine.runs import Run, copy_stores, finish, new_manifest
 from summeter.engine.spending import Spending, spending, spent_before, with_usage
 from summeter.engine.sync import run_sync
-from summeter.engine.tools import networks_of, toolbox
-from summeter.engine.worker import PreparedIndex, Worker
+from summeter.engine.worker import PreparedIndex, Worker, toolbox
 from summeter.evaluators.base import Prepared
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
@@ -309,7 +307,11 @@ class _Session:
         )
         bound = bind(plan.models, store, calls)
         self.money.used.update({model: llm.usage for model, llm in bound.models.items()})
-        networks = networks_of(plan, results, self.used, replay=self.replay)
+        networks: Mapping[str, Any] = {}
+        if plan.networks:
+            from summeter.models.local.load import build as build_networks
+
+            networks = build_networks(list(plan.networks.values()), results, self.used, replay=self.replay)
         direct = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
         partial = [job for job in direct if job.entry.partial]
         tools = toolbox(bound.llms, networks)
@@ -366,13 +368,13 @@ class _Session:
 
     async def _judge_locally(self, worker: Worker, work_items: Iterator[WorkItem], bound: Bound) -> None:
         """Judge in this process, either directly or in rounds, after each of which the calls are sent in batches."""
-        executor = LocalExecutor(self.plan.options.concurrency)
+        width = self.plan.options.concurrency
         if not bound.batches:
-            await executor.run(worker, work_items)
+            await worker.run(work_items, width)
             return
         todo = list(islice(work_items, DOCUMENTS_PER_ROUND))
         while todo:
-            await executor.run(worker, todo)
+            await worker.run(todo, width)
             await bound.fetch()
             todo = [*worker.pending, *islice(work_items, DOCUMENTS_PER_ROUND - len(worker.pending))]
             known = await asyncio.to_thread(PreparedIndex, self.journal.folder, self.plan.jobs)

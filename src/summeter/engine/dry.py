@@ -12,15 +12,13 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
-from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, Evaluators, Job, RunPlan, make_plan, work_items
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
-from summeter.engine.tools import toolbox
-from summeter.engine.worker import Worker
+from summeter.engine.worker import Worker, toolbox
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.layers.cache import Stored
@@ -115,7 +113,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
             role: DryNetwork(network.id, sent, local) for role, network in plan.networks.items() if role in models
         }
         worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Progress())
-        await LocalExecutor(1).run(worker, todo)
+        await worker.run(todo, 1)
     used = dict.fromkeys(llm_roles.values())
     reason = next(filter(None, map(sent.prices.why, used)), None)
     return Estimate(

@@ -21,11 +21,9 @@ from uuid import uuid4
 
 from summeter._version import __version__
 from summeter.engine.executors.base import Executor, WorkerDied, portable
-from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.plan import Job, WorkItem, item_key
 from summeter.engine.progress import Progress
-from summeter.engine.tools import toolbox
-from summeter.engine.worker import Worker, failure
+from summeter.engine.worker import Worker, failure, toolbox
 from summeter.evaluators.base import Prepared
 from summeter.records import Judgment, UsageError, WorkerError, first_error
 from summeter.runs.journal import Journal
@@ -290,7 +288,7 @@ class _WorkerSession:
             self._setup.jobs, result, self._tools, part.prepared, result, self._setup.item_timeout, result.compute
         )
         try:
-            asyncio.run(LocalExecutor(self._setup.slots).run(worker, part.work_items))
+            asyncio.run(worker.run(part.work_items, self._setup.slots))
         except BaseException as error:  # noqa: BLE001 - the main process raises it; finished items are in the result
             result.error = portable(first_error(error))
         result.results = self._results.take()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from summeter.evaluators.base import Prepared, Tools
 from summeter.interrupt import STOP
 from summeter.models.compute_time import timed
 from summeter.models.layers.item_timeout import within
+from summeter.models.structured import BoundLLM
 from summeter.records import (
     AccessError,
     BudgetError,
@@ -40,6 +41,7 @@ from summeter.runs.run import Failure, prepared_rows
 from summeter.runs.usage import Usage
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +81,12 @@ class Worker:
     compute: dict[str, Usage] = field(default_factory=dict)
     pending: list[WorkItem] = field(default_factory=list)
 
-    async def __call__(self, work_item: WorkItem) -> None:
+    async def run(self, work_items: Iterable[WorkItem], width: int) -> None:
+        """Process up to `width` work items concurrently."""
+        async for _ in concurrently(self._process, work_items, width):
+            pass
+
+    async def _process(self, work_item: WorkItem) -> None:
         """Judge the remaining items of a document; jobs and summaries run concurrently."""
         pending: dict[int, list[Item]] = {index: [] for index in work_item.todo}
         async with asyncio.TaskGroup() as group:
@@ -169,6 +176,54 @@ class Worker:
         if job.entry.model is not None:  # an evaluator with several roles may record only one of the models
             judgments = [row.model_copy(update={"model": job.entry.model}) for row in judgments]
         self.progress.advance(ok=record(self.sink, job.entry, item_key(item), judgments))
+
+
+async def concurrently(work: Callable[[T], Awaitable[R]], items: Iterable[T], width: int) -> AsyncIterator[R]:
+    """Process up to `width` items concurrently, and yield the results in the order in which they are finished.
+
+    Items are drawn one by one, so that neither tasks nor results accumulate. The first error cancels all other tasks
+    and is raised.
+    """
+    source = iter(items)
+    running: set[asyncio.Future[R]] = set()
+    try:
+        while True:
+            while len(running) < width and (item := next(source, None)) is not None:
+                running.add(asyncio.ensure_future(work(item)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            errors = [error for task in done if (error := task.exception()) is not None]
+            if errors:
+                raise errors[0]
+            for task in done:
+                yield task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
+    """Return a function that makes the tools of a job.
+
+    The tools are the job's LLMs, which draw independent samples for each repeat, and its local models.
+    """
+
+    def tools(job: Job) -> Tools:
+        bound = {role: llms[name] for role, name in job.roles.items() if name in llms}
+        if job.repeat > 1:
+            bound = {
+                role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in bound.items()
+            }
+        local = {
+            role: networks[job.roles.get(role, role)]
+            for role, definition in job.evaluator.roles.items()
+            if definition.kind != "llm" and networks and job.roles.get(role, role) in networks
+        }
+        return Tools(signature=job.signature, llms=bound, networks=local)
+
+    return tools
 
 
 def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judgment]) -> bool:

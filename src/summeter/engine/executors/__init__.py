@@ -1,1 +1,1 @@
-"""Executors, which run judges in this process, in worker processes or on a Ray cluster."""
+"""Executors, which run judges in worker processes or on a Ray cluster."""
