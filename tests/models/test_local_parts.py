@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.models.local.batcher import halving, out_of_memory, padding, plan
+from summeter.models.local.batcher import halving, padding, plan
 from summeter.models.local.classifier import label_order
 from summeter.models.local.names import is_local, locate, parse
 from summeter.models.resolve import resolve
@@ -102,7 +102,7 @@ def test_a_batch_is_halved_if_memory_is_exhausted() -> None:
             raise MemoryError("no more")
         return [place * 10 for place in batch]
 
-    assert halving(list(range(7)), compute, out_of_memory) == [0, 10, 20, 30, 40, 50, 60]
+    assert halving(list(range(7)), compute) == [0, 10, 20, 30, 40, 50, 60]
     assert seen == [7, 3, 1, 2, 4, 2, 2]
 
 
@@ -111,7 +111,7 @@ def test_a_single_input_too_large_for_memory_is_reported_with_advice() -> None:
         raise RuntimeError("CUDA out of memory. Tried to allocate 20 GiB")
 
     with pytest.raises(ModelError, match="max_tokens"):
-        halving([0, 1], compute, out_of_memory)
+        halving([0, 1], compute)
 
 
 def test_other_errors_are_not_memory_errors() -> None:
@@ -119,7 +119,7 @@ def test_other_errors_are_not_memory_errors() -> None:
         raise RuntimeError("shapes cannot be multiplied")
 
     with pytest.raises(RuntimeError, match="shapes"):
-        halving([0, 1], compute, out_of_memory)
+        halving([0, 1], compute)
 
 
 def _folder(path: Path, **files: str) -> Path:

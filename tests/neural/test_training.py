@@ -176,7 +176,7 @@ def test_an_unknown_pool(frozen: Path, tmp_path: Path) -> None:
     shutil.copytree(frozen / "judge", tmp_path / "judge")
     file = tmp_path / "judge" / "regressor.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "pool": "weighted"}))
-    with pytest.raises(UsageError, match="pool is 'weighted', but must be one of match, mean, first, last, pair"):
+    with pytest.raises(UsageError, match=r"regressor\.json: pool: is 'weighted'; give match or mean"):
         scored(tmp_path / "run", rows(by_words, 1), tmp_path / "judge")
 
 

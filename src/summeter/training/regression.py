@@ -285,7 +285,7 @@ class RegressionTask(Task):
 
         def write(folder: Path) -> None:
             shutil.copytree(fitted.folder, folder, dirs_exist_ok=True)
-            write_text(folder / FILE, fitted.head.dump())
+            write_text(folder / FILE, fitted.head.model_dump_json(by_alias=True, indent=1) + "\n")
 
         return Trained(card, Card(card).lines(), Card(card).readme(), write)
 
@@ -376,7 +376,10 @@ class RegressionTask(Task):
                           coverage=self.how.coverage)
             for aspect in self.ratings.aspects
         }  # fmt: skip
-        head = RegressionHead(self.how.usual_pool, limit, layers, rated, uncalibrated, span_free, files, self.prompts)
+        head = RegressionHead(
+            pool=self.how.usual_pool, max_tokens=limit, layers=layers, outputs=rated, scales=uncalibrated,
+            span_free=span_free, files=files, prompts=self.prompts,
+        )  # fmt: skip
         applied = head.apply(states[:, :-1])
         values = head.by_aspect(applied)
         dev = self.rows.dev
@@ -388,7 +391,7 @@ class RegressionTask(Task):
             )
             for aspect, predicted in values.items()
         }  # fmt: skip
-        head = head._replace(scales=scales)
+        head = head.model_copy(update={"scales": scales})
         ratings = {aspect: scales[aspect].rated(predicted) for aspect, predicted in values.items()}
         log_odds = None if span_free is None else applied[:, span_free]
         cut = states[:, -1].astype(int).reshape(-1, len(dev))

@@ -50,17 +50,11 @@ def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> tuple[i
     return full - sum(lengths[index] for batch in batches for index in batch), full
 
 
-def halving(
-    batch: Sequence[int],
-    compute: Callable[[Sequence[int]], Sequence[T]],
-    out_of_memory: Callable[[BaseException], bool],
-) -> list[T]:
+def halving(batch: Sequence[int], compute: Callable[[Sequence[int]], Sequence[T]]) -> list[T]:
     """Return the results of `compute` for a batch.
 
-    If the memory is exhausted, the batch is halved recursively.
-
-    `out_of_memory` says whether an error is an out-of-memory error. Raises ModelError if the memory does not suffice
-    for a single input.
+    If the memory is exhausted, the batch is halved recursively. Raises ModelError if the memory does not suffice for a
+    single input.
     """
     try:
         return list(compute(batch))
@@ -74,7 +68,7 @@ def halving(
             ) from error
     # Outside the handler, since the memory of the failed pass is held while its error is handled.
     middle = len(batch) // 2
-    return halving(batch[:middle], compute, out_of_memory) + halving(batch[middle:], compute, out_of_memory)
+    return halving(batch[:middle], compute) + halving(batch[middle:], compute)
 
 
 def out_of_memory(error: BaseException) -> bool:

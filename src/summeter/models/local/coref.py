@@ -49,21 +49,21 @@ def find_coreference(loaded: LoadedModel, requests: Sequence[FindCoreference], u
         clusters: Clusters = []
         found.append(clusters)
         tokens = tokens_of(request.text)
-        pieces = loaded.tokens.of_words([token.text for token in tokens])
-        if not tokens or len(pieces.ids) == 0:
+        ids, words = loaded.tokens.of_words([token.text for token in tokens])
+        if not tokens or len(ids) == 0:
             continue
         states = []
-        for first in range(0, len(pieces.ids), head.settings.segment):
+        for first in range(0, len(ids), head.settings.segment):
             checkpoint()
-            ids = pieces.ids[None, first : first + head.settings.segment]
-            states.append(loaded.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
-        usage.tokens += len(pieces.ids)
+            segment = ids[None, first : first + head.settings.segment]
+            states.append(loaded.backend.hidden(segment, np.ones_like(segment), np.zeros_like(segment), layers)[0])
+        usage.tokens += len(ids)
         for cluster in head.clusters(np.concatenate(states)):
             mentions = [
-                (tokens[pieces.words[start]].start, tokens[pieces.words[end]].end)
+                (tokens[words[start]].start, tokens[words[end]].end)
                 for start, end in cluster
                 # Special tokens are not mentions.
-                if pieces.words[start] >= 0 and pieces.words[end] >= 0
+                if words[start] >= 0 and words[end] >= 0
             ]
             unique = list(dict.fromkeys(mentions))
             if len(unique) > 1:

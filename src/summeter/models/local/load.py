@@ -56,7 +56,9 @@ COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[LoadedModel, Sequence[Any]
     FirstWord: first_words,
     FindCoreference: find_coreference,
     Rate: rate,
-    CountTokens: lambda loaded, requests, _: loaded.tokens.count([request.text for request in requests]),
+    CountTokens: lambda loaded, requests, _: [
+        len(encoded.ids) for encoded in loaded.tokens.encoded([request.text for request in requests])
+    ],
     FindTokens: lambda loaded, requests, _: [
         [(start, end) for start, end in encoded.offsets.tolist()]
         for encoded in loaded.tokens.encoded([request.text for request in requests])

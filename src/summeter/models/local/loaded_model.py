@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Architecture, Runtime, choose_runtime, load
-from summeter.models.local.batcher import halving, out_of_memory, padding, plan
+from summeter.models.local.batcher import halving, padding, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Batch, Input, Tokens, load_tokens
 from summeter.runs.usage import Usage
@@ -110,7 +110,7 @@ class LoadedModel:
         results: dict[int, T] = {}
         for batch in batches:
             checkpoint()
-            results.update(zip(batch, halving(batch, compute, out_of_memory), strict=True))
+            results.update(zip(batch, halving(batch, compute), strict=True))
         usage.padding += padded
         usage.tokens += full - padded
         return [results[index] for index in range(len(lengths))]

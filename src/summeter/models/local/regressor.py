@@ -10,20 +10,20 @@ aspect, which is stored in `regressor.json`.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 
 from summeter.models.local.loaded_model import LoadedModel
-from summeter.models.local.names import file_hash, read_json
+from summeter.models.local.names import file_hash
 from summeter.models.local.tokens import Input
 from summeter.models.networks import AspectRating, Framing, Rate, Rated
 from summeter.models.prompts import fence_codes
-from summeter.records import Record, UsageError
+from summeter.records import Record, UsageError, invalid
 from summeter.runs.usage import Usage
 
 if TYPE_CHECKING:
@@ -50,11 +50,28 @@ _TIED = 1e-4
 """Cosines that differ by less than this are treated as equal, since their order depends on the runtime."""
 
 
-class Layer(NamedTuple):
+def _packed(array: Floats) -> dict[str, Any]:
+    values = np.ascontiguousarray(array, dtype="<f8")
+    return {"shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode("ascii")}
+
+
+def _unpacked(value: Any) -> Floats:
+    if isinstance(value, np.ndarray):
+        return value
+    data = base64.b64decode(value["data"], validate=True)
+    return np.frombuffer(data, dtype="<f8").reshape(value["shape"]).astype(np.float64)
+
+
+Packed = Annotated[np.ndarray[Any, np.dtype[np.float64]], PlainValidator(_unpacked), PlainSerializer(_packed)]
+"""An array that is stored in JSON with its shape and its numbers in base64."""
+
+
+@dataclass(frozen=True)
+class Layer:
     """An affine map; `weight` has shape (inputs, outputs)."""
 
-    weight: Floats
-    bias: Floats
+    weight: Packed
+    bias: Packed
 
 
 def framed(
@@ -101,8 +118,8 @@ class Scale(Record):
         return rated
 
 
-class RegressionHead(NamedTuple):
-    """The head of a trained judge: affine layers with tanh between them.
+class RegressionHead(Record):
+    """The head of a trained judge, which is stored in `regressor.json`: affine layers with tanh between them.
 
     `outputs` holds the aspect of each output; an aspect has one output, or one output per annotator, in which case the
     outputs are averaged. `scales` holds the scale of each aspect. `span_free` is the index of the output whose logistic
@@ -112,14 +129,15 @@ class RegressionHead(NamedTuple):
     in the folder by name.
     """
 
+    schema_: Literal["summeter-regressor/1"] = Field(default=SCHEMA, alias="schema")
     pool: Pool
     max_tokens: int
     layers: tuple[Layer, ...]
     outputs: tuple[str, ...]
-    scales: Mapping[str, Scale]
+    scales: dict[str, Scale]
     span_free: int | None
-    files: Mapping[str, str]
-    prompts: Mapping[str, str]
+    files: dict[str, str]
+    prompts: dict[str, str]
 
     def apply(self, states: Floats) -> Floats:
         """Return the outputs for pooled states in an array of shape (inputs, outputs)."""
@@ -168,16 +186,6 @@ class RegressionHead(NamedTuple):
             for row in range(summaries)
         ]
 
-    def dump(self) -> str:
-        """Return the head as the text of `regressor.json`."""
-        values = {
-            "schema": SCHEMA, "pool": self.pool, "max_tokens": self.max_tokens, "outputs": self.outputs,
-            "span_free": self.span_free, "files": dict(self.files), "prompts": dict(self.prompts),
-            "scales": {aspect: scale.model_dump() for aspect, scale in self.scales.items()},
-            "layers": [{"weight": _packed(layer.weight), "bias": _packed(layer.bias)} for layer in self.layers],
-        }  # fmt: skip
-        return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
-
 
 def read_head(folder: Path) -> RegressionHead:
     """Read the head of a trained judge from its folder.
@@ -188,21 +196,10 @@ def read_head(folder: Path) -> RegressionHead:
     file = folder / FILE
     if not file.is_file():
         raise UsageError(f"{folder} is not a trained judge: it has no {FILE}; `summeter train` writes such folders")
-    values = read_json(file)
-    if values.get("schema") != SCHEMA:
-        raise UsageError(f"{file}: schema is {values.get('schema')!r}, but this version reads {SCHEMA}")
-    if values.get("pool") not in get_args(Pool):
-        raise UsageError(f"{file}: pool is {values.get('pool')!r}, but must be one of {', '.join(get_args(Pool))}")
     try:
-        head = RegressionHead(
-            values["pool"], int(values["max_tokens"]),
-            tuple(Layer(_unpacked(layer["weight"]), _unpacked(layer["bias"])) for layer in values["layers"]),
-            tuple(values["outputs"]),
-            {aspect: Scale.model_validate(scale) for aspect, scale in values["scales"].items()},
-            values["span_free"], values["files"], values["prompts"],
-        )  # fmt: skip
-    except (KeyError, TypeError, ValueError, ValidationError) as error:
-        raise UsageError(f"{file} cannot be read: {error}") from error
+        head = RegressionHead.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise invalid(file, None, error) from error
     for name, hashed in head.files.items():
         if not (folder / name).is_file() or file_hash(folder / name) != hashed:
             raise UsageError(
@@ -335,13 +332,3 @@ def checked_head(loaded: LoadedModel) -> RegressionHead:
             "precision=fp32 after the model's name"
         )
     return head
-
-
-def _packed(array: Floats) -> dict[str, Any]:
-    values = np.ascontiguousarray(array, dtype="<f8")
-    return {"shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode("ascii")}
-
-
-def _unpacked(packed: Mapping[str, Any]) -> Floats:
-    data = base64.b64decode(packed["data"], validate=True)
-    return np.frombuffer(data, dtype="<f8").reshape(packed["shape"]).astype(np.float64)

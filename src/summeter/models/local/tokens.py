@@ -71,16 +71,6 @@ class Input(NamedTuple):
         return offsets
 
 
-class Pieces(NamedTuple):
-    """The token ids of a text given as words.
-
-    `words` holds the index of each token's word, or -1 for special tokens.
-    """
-
-    ids: Ids
-    words: list[int]
-
-
 class Batch(NamedTuple):
     """Inputs padded to the length of the longest one, as arrays of shape (inputs, tokens).
 
@@ -191,14 +181,6 @@ class Tokens:
             raise UsageError("a template needs {eos}, but the tokenizer adds no special token at the end of an input")
         return str(self._tokenizer.id_to_token(int(last[-1])))
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text before truncation, without special tokens."""
-        return [len(encoded.ids) for encoded in self.encoded(texts)]
-
-    def texts(self, texts: Sequence[str]) -> list[Input]:
-        """Return an input for each text."""
-        return self.inputs([(text,) for text in texts])
-
     def windows(self, texts: Sequence[str]) -> list[list[Input]]:
         """Return each text as the smallest possible number of inputs of about equal length, without truncation."""
         frame = self._frames[0]
@@ -266,14 +248,15 @@ class Tokens:
             raise UsageError(f"{model}: its tokenizer has no token {text!r}")
         return int(token_id)
 
-    def of_words(self, words: Sequence[str]) -> Pieces:
-        """Return the tokens of a text given as words, with special tokens and without truncation.
+    def of_words(self, words: Sequence[str]) -> tuple[Ids, list[int]]:
+        """Return the token ids of a text given as words, and the index of each token's word, or -1 for special tokens.
 
+        The text is not truncated.
         Byte-level tokenizers encode each word as if a space preceded it.
         """
         encoding = self._word_tokenizer.encode([_clean(word) for word in words], is_pretokenized=True)
         indices = [-1 if word is None else int(word) for word in encoding.word_ids]
-        return Pieces(np.asarray(encoding.ids, dtype=np.int64), indices)
+        return np.asarray(encoding.ids, dtype=np.int64), indices
 
     @cached_property
     def _word_tokenizer(self) -> Any:
