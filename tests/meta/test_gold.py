@@ -13,8 +13,9 @@ from meta.makers import judgment, people, sentences, voted
 
 from summeter.data.dataset import load
 from summeter.meta import Level, Tie, prefer
-from summeter.meta.gold import Aggregation, aspects, blocks, gold_scores, votes
+from summeter.meta.gold import aspects, blocks, gold_scores, votes
 from summeter.meta.inputs import gold_input
+from summeter.meta.options import People
 from summeter.meta.sample import Sample
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
@@ -24,7 +25,7 @@ ITEM = ("d", "A")
 
 
 def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Sample:
-    (made,) = gold_scores(JudgmentTable.of(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
+    (made,) = gold_scores(JudgmentTable.of(judgments), aspect, level, People(**rule))  # type: ignore[arg-type]
     return made
 
 
@@ -106,7 +107,7 @@ def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: T
 
 def test_each_annotator_or_one_by_name() -> None:
     rows = people({ITEM: {"a": 4, "b": 5}})
-    both = gold_scores(JudgmentTable.of(rows), "coherence", Level.SUMMARY, Aggregation("each"))
+    both = gold_scores(JudgmentTable.of(rows), "coherence", Level.SUMMARY, People(merge="each"))
     assert [(got.judge.judge, got.value.tolist(), got.judge.signature) for got in both] == [
         ("a", [4.0], "human.ratings|annotator:a|v:1"), ("b", [5.0], "human.ratings|annotator:b|v:1"),
     ]  # fmt: skip
@@ -133,10 +134,10 @@ def test_labels_of_units_come_before_ratings_and_overall_values() -> None:
     assert blocks(columns) == ["sentence_labels", "ratings", "overall"]
     by_default = one(rows, "faithfulness")
     assert (by_default.value.tolist(), by_default.judge.signature.split("|")[0]) == ([0.5], "human.sentence_labels")
-    assert gold_scores(columns, "faithfulness", Level.SUMMARY, source="overall")[0].value.tolist() == [0.25]
-    assert gold_scores(columns, "faithfulness", Level.SENTENCE, source="overall") == []
+    assert gold_scores(columns, "faithfulness", Level.SUMMARY, People(source="overall"))[0].value.tolist() == [0.25]
+    assert gold_scores(columns, "faithfulness", Level.SENTENCE, People(source="overall")) == []
     with pytest.raises(UsageError, match="have no 'alignment'; they have: sentence_labels, ratings, overall"):
-        gold_scores(columns, "faithfulness", Level.SUMMARY, source="alignment")
+        gold_scores(columns, "faithfulness", Level.SUMMARY, People(source="alignment"))
 
 
 def test_the_composite_of_people_is_the_mean_of_the_three() -> None:

@@ -4,7 +4,7 @@ Studies are computed from judgments and call no model. The public API is exporte
 modules:
 
     inputs        judge_input(run or runs) -> JudgeInput(table, ...); gold_input(data) -> table, context; run_notes
-    gold          merge human judgments: gold_scores(table, aspect, level, rule, source); votes(...) for agreement
+    gold          merge human judgments: gold_scores(table, aspect, level, options); votes(...) for agreement
     sample        Sample: joined votes of judges and people; .at(level) computes means of documents or systems
     coefficients  STATISTICS: the table of coefficients and rates
     measure       measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one estimate

@@ -355,7 +355,7 @@ def _with_judges(
             unusable = "the judge judged none of the units that people voted on"
         elif values.min() < min(sample.scale) or values.max() > max(sample.scale):
             unusable = f"values of the judge are outside people's scale ({min(sample.scale):g}-{max(sample.scale):g})"
-        for gold in gold_scores(table, aspect, level, options.rule, options.source):
+        for gold in gold_scores(table, aspect, level, options):
             both = np.stack([values, gold.values_on(people.units)])
             pair = _pair(people, [scores.judge, gold.gold], both)
             about["gold_signature"] = gold.gold.signature

@@ -147,7 +147,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -
         known += [f"{aspect} ({PEOPLE})" for aspect in judged_aspects(columns)]
         for aspect in judged_aspects(columns):
             if not selected or aspect in selected:
-                series += gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source)
+                series += gold_scores(columns, aspect, Level.SUMMARY, options)
     series = [scores for scores in series if len(scores)]
     missing = [name for name in selected if name not in {scores.judge.aspect for scores in series}]
     if missing or not series:

@@ -155,7 +155,7 @@ def _gold_types(columns: JudgmentTable, aspect: str, options: ErrorsOptions) -> 
     The result is an empty dict if no annotator assigned a type.
     """
     rule = options.merge
-    check_has_names(options.rule, columns.judge.used())
+    check_has_names(rule, columns.judge.used())
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
         raise UsageError(f"the human judgments have no annotator {rule!r}")
     votes: dict[SentenceKey, list[Types]] = {}

@@ -23,9 +23,9 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Level
-from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_has_names, gold_scores
+from summeter.meta.gold import PEOPLE, aspects, block_of, check_has_names, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input
-from summeter.meta.options import By, Draws, Pairs, Selection, study
+from summeter.meta.options import By, Draws, Pairs, People, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.sample import Grid, Rater, Sample, rounded
 from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups, wanted
@@ -106,11 +106,11 @@ def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
     rows: list[Row] = []
     names = options.gold_aspects or aspects(columns)
     for aspect in names:
-        for scores in gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source):
+        for scores in gold_scores(columns, aspect, Level.SUMMARY, options):
             grid = Grid.of(scores)
             if len(grid.systems) > 1:
                 rows += _system_rows(named(scores.judge, scores.gold), grid.systems, grid.gold, options)
-        for verdicts in people_verdicts(columns, aspect, options.rule):
+        for verdicts in people_verdicts(columns, aspect, options):
             points_of_pairs = verdicts.points_of(verdicts.pairs, verdicts.documents)
             rows += strength_rows(verdicts.pairs, points_of_pairs, named(verdicts.rater), options)
     if not rows:
@@ -145,7 +145,7 @@ def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verd
     return [
         (judge, gold)
         for judge in judges for judge_aspect, gold_aspect in names if judge_aspect == judge.rater.aspect
-        for gold in gold_scores(read.gold, gold_aspect, Level.SUMMARY, options.rule, options.source)
+        for gold in gold_scores(read.gold, gold_aspect, Level.SUMMARY, options)
     ]  # fmt: skip
 
 
@@ -166,16 +166,12 @@ def _against_verdicts(read: MetaInput, options: Selection, *, compared: bool) ->
     for judge in judges:
         for judge_aspect, gold_aspect in names:
             if judge_aspect == judge.rater.aspect:
-                yield from ((judge, gold) for gold in people_verdicts(read.gold, gold_aspect, options.rule))
+                yield from ((judge, gold) for gold in people_verdicts(read.gold, gold_aspect, options))
 
 
 def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[str, float]:
     """Return the human mean of each system over the aspects in the block of `gold`."""
-    all_scores = (
-        scores
-        for name in aspects(columns)
-        for scores in gold_scores(columns, name, Level.SUMMARY, options.rule, options.source)
-    )
+    all_scores = (scores for name in aspects(columns) for scores in gold_scores(columns, name, Level.SUMMARY, options))
     block = [scores for scores in all_scores if block_of(scores.gold.signature) == block_of(gold.signature)]
     return ranking_of([Grid.of(scores) for scores in block])
 
@@ -467,7 +463,7 @@ def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
     return columns.where(unit="pair", aspect=aspect)
 
 
-def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> list[Verdicts]:
+def people_verdicts(columns: JudgmentTable, aspect: str, options: People) -> list[Verdicts]:
     """Return the human verdicts on pairs in a pairwise campaign, merged over annotators.
 
     By default, the points are averaged. A majority gives the first system 1 or 0 points, or 1/2 if it is tied. With
@@ -480,25 +476,27 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     }
     if not single:
         return []
-    check_has_names(rule, single)
-    if rule.merge == AggregationRule.EACH:
+    check_has_names(options.merge, single)
+    if options.merge == AggregationRule.EACH:
         return list(single.values())
-    if rule.merge not in list(AggregationRule):
-        if rule.merge not in single:
-            raise UsageError(f"{rule.merge!r} is not an annotator of {aspect}; the annotators are: {', '.join(single)}")
-        return [single[rule.merge]]
+    if options.merge not in list(AggregationRule):
+        if options.merge not in single:
+            raise UsageError(
+                f"{options.merge!r} is not an annotator of {aspect}; the annotators are: {', '.join(single)}"
+            )
+        return [single[options.merge]]
     pairs = tuple(dict.fromkeys(pair for annotator in single.values() for pair in annotator.pairs))
     documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
     votes = np.array([[annotator.points(pair, documents) for pair in pairs] for annotator in single.values()])
-    mean = np.where((~np.isnan(votes)).sum(axis=0) >= rule.min_votes, mean_present(votes), np.nan)
-    match AggregationRule(rule.merge):
+    mean = np.where((~np.isnan(votes)).sum(axis=0) >= options.min_votes, mean_present(votes), np.nan)
+    match AggregationRule(options.merge):
         case AggregationRule.MAJORITY:
             merge, gained = "merge:majority", np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2)
         case AggregationRule.AUTO | AggregationRule.MEAN | AggregationRule.MODE_ELSE_MEAN:
             merge, gained = "merge:mean", mean
         case individual:  # handled above
             raise ValueError(f"{individual} does not merge verdicts")
-    parts = [merge, *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
+    parts = [merge, *([f"min:{options.min_votes}"] if options.min_votes > 1 else [])]
     people = replace(next(verdicts(JudgeInput(_pair_rows(columns, aspect)))).rater, judge=PEOPLE, model=None)
     requested = (~np.isnan(gained)).astype(np.float64)
     unordered = np.full(gained.shape, np.nan), (requested, np.zeros(gained.shape))

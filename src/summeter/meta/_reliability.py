@@ -122,7 +122,7 @@ def _judge_pairs(
         usable = [scores for question in questions if len(scores := machine.scores(question, Level.SUMMARY))]
         golds: list[Sample | None] = [None]
         if people is not None:
-            golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, options.rule, options.source)] or golds
+            golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, options)] or golds
         pairs = list(combinations(usable, 2))
         if options.judges is not None:
             sides = [
@@ -190,7 +190,7 @@ def aspect_correlations(
             by_judge.setdefault(judge_key(series.judge), []).append(series)
     human: dict[str, float] = {}
     if people is not None:
-        golds = [gold_scores(people, aspect, Level.SUMMARY, options.rule, options.source) for aspect in aspects(people)]
+        golds = [gold_scores(people, aspect, Level.SUMMARY, options) for aspect in aspects(people)]
         wanted = {scores.judge.aspect for series in by_judge.values() for scores in series}
         merged = [series[0] for series in golds if series and series[0].judge.aspect in wanted]
         for row in _between(merged, coefficient, resample, {}):

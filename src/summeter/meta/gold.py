@@ -8,12 +8,13 @@ computes scores from the merged labels, as it does for a judge. The gold signatu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, assert_never
 
 import numpy as np
 
 from summeter.choices import AggregationRule, Level, QuestionType, Tie
+from summeter.meta.options import People
 from summeter.meta.sample import Rater, Sample, Units, composite_sample, sample_of
 from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
@@ -29,47 +30,6 @@ SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignmen
 
 _NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CHOICES, QuestionType.TEXT))})
 """Blocks without a number for each unit: marked spans, choices and free text."""
-
-
-@dataclass(frozen=True)
-class Aggregation:
-    """Settings for merging the votes of annotators.
-
-    `merge` is an `AggregationRule` or the id of one annotator. `auto` is the default rule: the majority of labels and
-    the mean of ratings. Units with fewer than `min_votes` votes are left out (FineSurE uses 2), except for values that
-    are already merged in the data. `tie` applies only to majorities.
-    """
-
-    merge: str = AggregationRule.AUTO
-    tie: str = Tie.FINESURE
-    min_votes: int = 1
-
-    def __post_init__(self) -> None:
-        if self.min_votes < 1:
-            raise UsageError(f"min_votes must be at least 1, not {self.min_votes}")
-        if self.tie not in set(Tie):
-            raise UsageError(f"a tie rule is one of {', '.join(Tie)}, not {self.tie!r}")
-
-    def resolved(self, rows: JudgmentTable, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
-        """Return the merge rule that `auto` stands for, the tie rule, and the fields of the signature.
-
-        The tie rule is None unless the merge rule is a majority.
-        """
-        merge = self.merge
-        if merge == AggregationRule.AUTO:
-            merge = default_rule(rows)
-        if merge not in set(AggregationRule):
-            return merge, None, {"annotator": merge}
-        parts: dict[str, object] = {"merge": str(merge)}
-        tie = None
-        if merge == AggregationRule.MAJORITY:
-            tie = Tie(self.tie)
-            if tie is Tie.FINESURE:
-                tie = Tie.HIGH if aspect == "faithfulness" else Tie.LOW
-            parts["tie"] = tie.value
-        if self.min_votes > 1:
-            parts["min"] = self.min_votes
-        return str(merge), tie, parts
 
 
 def blocks(table: JudgmentTable) -> list[str]:
@@ -100,38 +60,36 @@ def aspects(table: JudgmentTable) -> list[str]:
     return [*names, COMPOSITE] if set(COMPOSED) <= set(names) and COMPOSITE not in names else names
 
 
-def gold_scores(
-    table: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
-) -> list[Sample]:
+def gold_scores(table: JudgmentTable, aspect: str, level: Level, options: People | None = None) -> list[Sample]:
     """Return the human values of an aspect at a level.
 
-    There is one merged sample, or with `merge="each"` one sample per annotator. If `source` is None, the first block
-    that has the aspect at that level is used: labels of units come before ratings, and ratings before overall values.
-    The list is empty if people did not judge the aspect at that level. Raises UsageError if the source or the annotator
-    is unknown.
+    There is one merged sample, or with `merge="each"` one sample per annotator. If no source is selected, the first
+    block that has the aspect at that level is used: labels of units come before ratings, and ratings before overall
+    values. The list is empty if people did not judge the aspect at that level. Raises UsageError if the source or the
+    annotator is unknown.
     """
-    rule = rule or Aggregation()
+    options = options or People()
     if aspect == COMPOSITE and COMPOSITE not in table.aspect.names:
-        return _composites(table, level, rule, source)
-    rows = block_rows(table, aspect, level, source)
+        return _composites(table, level, options)
+    rows = block_rows(table, aspect, level, options.source)
     if rows is None:
         return []
     annotators = [name or "" for name in rows.judge.used()]
-    check_has_names(rule, annotators)
-    if rule.merge not in {*AggregationRule, *annotators}:
+    check_has_names(options.merge, annotators)
+    if options.merge not in {*AggregationRule, *annotators}:
         raise UsageError(
-            f"{rule.merge!r} is not an annotator of the {block_of(_signature(rows))} of {aspect} "
+            f"{options.merge!r} is not an annotator of the {block_of(_signature(rows))} of {aspect} "
             f"({', '.join(annotators)}); to merge annotators, use one of {', '.join(AggregationRule)}"
         )
-    if rule.merge == AggregationRule.EACH:
+    if options.merge == AggregationRule.EACH:
         return _of_each(rows, aspect, level)
-    return [_of_people(sample_of(*_aggregated(rows, aspect, rule), level, {}))]
+    return [_of_people(sample_of(*merged_rows(rows, aspect, options), level, {}))]
 
 
 def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Sample]:
     rows = of_annotators(rows)
-    rules = [Aggregation(name or "") for name in rows.judge.used()]
-    return [_of_people(sample_of(*_aggregated(rows, aspect, rule), level, {})) for rule in rules]
+    each = [People(merge=name or "") for name in rows.judge.used()]
+    return [_of_people(sample_of(*merged_rows(rows, aspect, options), level, {})) for options in each]
 
 
 def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> list[Sample]:
@@ -143,9 +101,9 @@ def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) 
     return [] if rows is None else _of_each(rows, aspect, Level.SUMMARY)
 
 
-def check_has_names(rule: Aggregation, annotators: Iterable[str | None]) -> None:
-    """Raise UsageError if a rule needs individual annotators but their votes are anonymous."""
-    individual = rule.merge == AggregationRule.EACH or rule.merge not in set(AggregationRule)
+def check_has_names(merge: str, annotators: Iterable[str | None]) -> None:
+    """Raise UsageError if a merge rule needs individual annotators but their votes are anonymous."""
+    individual = merge == AggregationRule.EACH or merge not in set(AggregationRule)
     if individual and any(unnamed(name) for name in annotators):
         raise UsageError(
             f"these votes are anonymous: {UNNAMED}1 of one summary and {UNNAMED}1 of another may be different people; "
@@ -201,26 +159,26 @@ def _votes(rows: JudgmentTable) -> Floats:
     return np.where(np.isnan(rows.label), rows.value, rows.label)
 
 
-def merged_rows(rows: JudgmentTable, aspect: str, rule: Aggregation) -> JudgmentTable:
-    """Return one judgment per unit for one aspect and block (see `block_rows`).
+def merged_rows(rows: JudgmentTable, aspect: str, options: People) -> tuple[JudgmentTable, Question]:
+    """Return one judgment per unit for one aspect and block (see `block_rows`), and their judge and signature.
 
-    The judgments are merged, or those of one annotator.
+    The judgments are merged, or those of one annotator. The signature records how they were merged.
     """
-    return _aggregated(rows, aspect, rule)[0]
-
-
-def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[JudgmentTable, Question]:
-    """Return one judgment per unit, and the judge and signature of these judgments.
-
-    The judgments are merged, or those of one annotator.
-    """
-    merge, tie, parts = rule.resolved(rows, aspect)
-    if "annotator" in parts:
-        table, judge = rows.take(rows.judge.equal(merge)), merge
+    merge = default_rule(rows) if options.merge == AggregationRule.AUTO else options.merge
+    if merge not in set(AggregationRule):
+        table, judge, parts = rows.take(rows.judge.equal(merge)), merge, [f"annotator:{merge}"]
     else:
-        table, judge = aggregate_votes(rows, merge, tie, rule.min_votes), PEOPLE
+        parts, tie = [f"merge:{merge}"], None
+        if merge == AggregationRule.MAJORITY:
+            tie = Tie(options.tie)
+            if tie is Tie.FINESURE:
+                tie = Tie.HIGH if aspect == "faithfulness" else Tie.LOW
+            parts.append(f"tie:{tie}")
+        if options.min_votes > 1:
+            parts.append(f"min:{options.min_votes}")
+        table, judge = aggregate_votes(rows, merge, tie, options.min_votes), PEOPLE
     head, *rest = _signature(rows).split("|")
-    signature = "|".join([head, *(f"{key}:{value}" for key, value in parts.items()), *rest])
+    signature = "|".join([head, *parts, *rest])
     return replace(table, signature=Categorical.same(signature, len(table))), Question(judge, signature, aspect)
 
 
@@ -314,18 +272,18 @@ def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
     return _Modes(most, low, high, mean)
 
 
-def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Sample]:
+def _composites(table: JudgmentTable, level: Level, options: People) -> list[Sample]:
     """Return the human composite of the summaries that have all three aspects.
 
     It is the mean of the three aspects (UniSumEval).
     """
-    if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
+    if level.base is not Level.SUMMARY or options.merge == AggregationRule.EACH:
         return []
     tables, parts = [], {}
     for aspect in COMPOSED:
-        if (rows := block_rows(table, aspect, level, source)) is None:
+        if (rows := block_rows(table, aspect, level, options.source)) is None:
             return []
-        merged, question = _aggregated(rows, aspect, rule)
+        merged, question = merged_rows(rows, aspect, options)
         tables.append(merged)
         parts[aspect] = (question,)
     return [_of_people(composite_sample(tables, Composite(PEOPLE, parts), {}))]

@@ -52,7 +52,6 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Tie
 from summeter.data.human import RAW
-from summeter.meta.gold import Aggregation
 from summeter.meta.inputs import RunLike, gold_notes, judge_input, run_notes
 from summeter.meta.results import Study, resampling
 from summeter.records import UsageError, nearest
@@ -240,14 +239,13 @@ class Merge(JudgmentSet):
     )
     min_votes: int = Field(1, ge=1, description="Leave out units with fewer votes.")
 
-    @property
-    def rule(self) -> Aggregation:
-        """The merge rule."""
-        return Aggregation(self.merge, min_votes=self.min_votes)
-
 
 class People(Merge):
-    """Selection and merging of human judgments."""
+    """Selection of a block of human judgments, and rules for merging them.
+
+    `auto` merges labels by majority and ratings by their mean. `min_votes` does not apply to values that are already
+    merged in the data (FineSurE uses 2), and `tie` applies only to majorities.
+    """
 
     source: str | None = Field(
         None,
@@ -258,15 +256,6 @@ class People(Merge):
         Tie.FINESURE,
         description="How a majority resolves ties. finesure: a sentence counts as supported, other units as absent.",
     )
-
-    @property
-    def rule(self) -> Aggregation:
-        """The merge rule.
-
-        >>> People(tie="low", min_votes=2).rule
-        Aggregation(merge='auto', tie=<Tie.LOW: 'low'>, min_votes=2)
-        """
-        return Aggregation(self.merge, self.tie, self.min_votes)
 
 
 class Selection(Judges, People):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from summeter.choices import AggregationRule, Average, Level, ValueOrLabel
+from summeter.choices import Average, Level, ValueOrLabel
 from summeter.meta.context import CROSSED, Context
-from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
+from summeter.meta.gold import aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
 from summeter.meta.results import merged, named
@@ -115,7 +115,7 @@ def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> li
 
     The values are converted to labels if `gold_at_least` is selected.
     """
-    merged_scores = gold_scores(gold, aspect, level, options.rule, options.source)
+    merged_scores = gold_scores(gold, aspect, level, options)
     if isinstance(options, GoldAtLeast) and options.gold_at_least is not None:
         return [decisions(scores, options.gold_at_least) for scores in merged_scores]
     return merged_scores
@@ -201,13 +201,12 @@ def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Samp
         )
     if options.source is not None:
         return texts
-    mean = Aggregation(AggregationRule.MEAN)
     for aspect, signature in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in studied):
         if signature.startswith("composite("):
             continue
         used = block_of(signature)
         others = [name for name in blocks(read.gold) if name not in {used, "spans"}]
-        others = [name for name in others if gold_scores(read.gold, aspect, level, mean, name)]
+        others = [name for name in others if gold_scores(read.gold, aspect, level, People(merge="mean", source=name))]
         if others:
             texts.append(f"people's {aspect} is from {used}; also available: {', '.join(others)} (option source)")
     return texts

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from summeter.choices import Level
-from summeter.meta.gold import Aggregation, block_rows, merged_rows
+from summeter.meta.gold import block_rows, merged_rows
+from summeter.meta.options import People
 from summeter.meta.verdicts import decision_words
 from summeter.records import Document, Judgment, Status, Summary, error_types
 from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict, Vote
@@ -320,7 +321,7 @@ class Votes:
                     self._votes.setdefault(unit, []).append(int(label))
                     if named and not label:
                         self._types.setdefault(unit, Counter()).update(error_types(named))
-            merged = merged_rows(rows, aspect, Aggregation())
+            merged, _ = merged_rows(rows, aspect, People())
             for unit, label in zip(_units(merged, aspect), merged.label.tolist(), strict=True):
                 self._merged[unit] = int(label) if label in (0, 1) else None
 
