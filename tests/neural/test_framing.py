@@ -83,8 +83,8 @@ def test_a_checkpoint_with_other_outputs_is_refused(folders: Path) -> None:
 def test_a_special_token_in_a_text_does_not_end_its_input(folders: Path, kind: str) -> None:
     split, mark = tokens(folders / kind), MARKS[kind]
     end = split._tokenizer.token_to_id(mark)
-    (plain,) = split.inputs([("ab",)])
-    (given,) = split.inputs([(f"a{mark}b",)])
+    (plain,) = split.texts(["ab"])
+    (given,) = split.texts([f"a{mark}b"])
     assert (given.ids == end).sum() == (plain.ids == end).sum(), "only the frame's own"
     assert len(given.ids) > len(plain.ids) + 1, "the mark is read as its letters"
     assert len(split.encoded([f"a{mark}b"])[0].ids) == (given.text == 0).sum()

@@ -114,7 +114,7 @@ def test_the_first_word_is_the_softmax_over_the_whole_vocabulary(
     given = first_words(model(folders / kind), [(source,) for source in sources], asked)
     ids = [opened.tokens.encoded([word])[0].ids[0] for word in asked]
     for source, row in zip(sources, given, strict=True):
-        input_ = torch.tensor([opened.tokens.inputs([(source,)])[0].ids.tolist()])
+        input_ = torch.tensor([opened.tokens.texts([source])[0].ids.tolist()])
         start = torch.tensor([[plain.config.decoder_start_token_id]])
         with torch.inference_mode():
             logits = plain(input_ids=input_, decoder_input_ids=start).logits[0, 0]
@@ -162,7 +162,7 @@ class TestGeneration:
         import torch
 
         opened = open_model(f"local/{folder}", "seq2seq")
-        ids = torch.tensor([opened.tokens.inputs([(source,)])[0].ids.tolist()])
+        ids = torch.tensor([opened.tokens.texts([source])[0].ids.tolist()])
         with torch.inference_mode():
             rows = network(folder).generate(input_ids=ids, do_sample=False, **settings)
         return opened.tokens.decode(rows[0, 1:].tolist())

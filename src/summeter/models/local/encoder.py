@@ -80,7 +80,7 @@ def embed(loaded: LoadedModel, requests: Sequence[Embed], usage: Usage) -> list[
     def compute(batch: Batch) -> list[Floats]:
         return list(pooled(loaded.backend.hidden(*batch, layers(loaded)), batch.mask, settings.mode))
 
-    return loaded.run(loaded.tokens.inputs([(text,) for text in texts]), usage, compute)
+    return loaded.run(loaded.tokens.texts(texts), usage, compute)
 
 
 def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
@@ -93,7 +93,7 @@ def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> lis
     def of_layer(group: Sequence[Encode], layer: int) -> list[TokenStates]:
         if not 0 <= layer <= last:
             raise UsageError(f"{loaded.id} has layers 0 to {last}, not {layer}")
-        inputs = loaded.tokens.inputs([(request.text,) for request in group])
+        inputs = loaded.tokens.texts([request.text for request in group])
         states = loaded.run_by_token(inputs, usage, lambda batch: loaded.backend.hidden(*batch, layer))
         return [
             TokenStates(

@@ -181,6 +181,10 @@ class Tokens:
             raise UsageError("a template needs {eos}, but the tokenizer adds no special token at the end of an input")
         return str(self._tokenizer.id_to_token(int(last[-1])))
 
+    def texts(self, texts: Sequence[str]) -> list[Input]:
+        """Return an input for each text."""
+        return self.inputs([(text,) for text in texts])
+
     def windows(self, texts: Sequence[str]) -> list[list[Input]]:
         """Return each text as the smallest possible number of inputs of about equal length, without truncation."""
         frame = self._frames[0]
