@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ from typer.testing import CliRunner
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.folder import read_campaign
-from summeter.annotate.campaign.reference import markdown, schema
 from summeter.cli.main import app
 from summeter.data.dataset import load
 from summeter.records import InputError
@@ -89,17 +89,15 @@ def test_the_campaign_of_the_reference_can_be_built(
 
 
 def test_the_reference_is_generated_from_the_models(root: Path) -> None:
-    page = (root / "docs" / "campaign-file.md").read_text("utf-8")
-    assert page.endswith(f"\n\n{markdown()}"), "run: summeter annotate schema --markdown, and put it on the page"
+    made = runpy.run_path(str(root / "scripts" / "campaign_page.py"))["page"]()
+    assert (root / "docs" / "campaign-file.md").read_text("utf-8") == made, "run python scripts/campaign_page.py"
 
 
 def test_the_schema_matches_the_model() -> None:
     """Check the parts of the schema that editors use."""
-    described = schema()
+    described = json.loads(CliRunner().invoke(app, ["annotate", "schema"]).stdout)
     assert described["required"] == ["name", "task_type", "data"]
     assert described["additionalProperties"] is False
     assert described["properties"]["error_types"]["items"]["anyOf"][0] == {"type": "string"}
     assert described["$defs"]["OwnQuestion"]["properties"]["name"]["description"]
     assert set(described["properties"]) == set(Campaign.model_fields)
-    result = CliRunner().invoke(app, ["annotate", "schema"])
-    assert json.loads(result.stdout) == described

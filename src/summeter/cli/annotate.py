@@ -65,16 +65,12 @@ def new(
 
 
 @app.command()
-def schema(
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the reference of all fields as Markdown instead.")
-    ] = False,
-) -> None:
+def schema() -> None:
     """Print the JSON Schema of campaign files, for editors."""
-    from summeter.annotate.campaign import reference
+    from summeter.annotate.campaign.config import Campaign as Settings
 
-    text = reference.markdown() if markdown else json.dumps(reference.schema(), indent=2, ensure_ascii=False) + "\n"
-    typer.echo(text, nl=False)
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "campaign.yaml of summeter"}
+    typer.echo(json.dumps({**Settings.model_json_schema(), **dialect}, indent=2, ensure_ascii=False))
 
 
 @app.command()

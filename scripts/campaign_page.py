@@ -1,6 +1,6 @@
-"""The reference of the campaign file, generated from its pydantic models.
+"""Write the reference at the end of docs/campaign-file.md, from the models of the campaign file.
 
-The reference consists of Markdown for the documentation and a JSON Schema for editors.
+python scripts/campaign_page.py          rewrites the reference
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -18,6 +19,7 @@ from summeter.annotate.campaign.config import Campaign, Section
 from summeter.annotate.campaign.language import REFERENCE, SHIPPED, read_language
 from summeter.annotate.tasks import TASK_TYPES, task_type_named
 
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "campaign-file.md"
 NAMES: Mapping[str, str] = {
     "OwnQuestion": "question", "Question": "test question", "Named": "error type", "BatchPlan": "batch",
 }  # fmt: skip
@@ -27,14 +29,8 @@ _LARGEST_BOUND = 1_000_000
 """Bounds of at least this value exist only for safety and are not printed."""
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of the campaign file, for editors that validate and complete YAML."""
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "campaign.yaml of summeter"}
-    return {**Campaign.model_json_schema(), **dialect}
-
-
-def markdown() -> str:
-    """Return a table of fields for each section, and a table of the names that `when` accepts."""
+def page() -> str:
+    """Return the page as Markdown, with a new reference: tables of fields, and of the names that `when` accepts."""
     lines: list[str] = []
     for section in _sections(Campaign, []):
         lines += ["", f"### {_title(section)}", "", "| field | values | default | description |", "|---|---|---|---|"]
@@ -61,7 +57,8 @@ def markdown() -> str:
         }
         shown = "; ".join(f"`{question}`: {values}" for question, values in questions.items()) or "none"
         lines.append(f"| `{name}` | {shown} |")
-    return "\n".join(lines[1:]) + "\n"
+    introduction, _, _ = PAGE.read_text("utf-8").partition("\n### campaign\n")
+    return introduction + "\n".join(lines) + "\n"
 
 
 def _sections(section: type[Section], known: list[type[Section]]) -> list[type[Section]]:
@@ -148,3 +145,7 @@ def _default(field: FieldInfo) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
