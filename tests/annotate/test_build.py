@@ -38,7 +38,7 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"task_type": "guessing"}, "plan.yaml:1: task_type: "),
         ({"answers_per_item": 0}, "plan.yaml:1: answers_per_item: "),
         ({"answer_per_item": 3}, "plan.yaml:1: answer_per_item: is not known"),
-        ({"name": "a/b"}, "plan.yaml:1: name: use at most 64"),
+        ({"name": "a/b"}, "plan.yaml:1: name: is 'a/b'; use at most 64"),
         ({"attention": {"rate": 0.9}}, "plan.yaml:1: attention.rate: "),
         ({"platform": {"name": "mturk", "accounts": ["anna"]}}, "plan.yaml:1: platform: accounts are for"),
         ({"platform": {"name": "local", "prerequisites": {}}}, "plan.yaml:1: platform: prerequisites are"),
@@ -49,14 +49,14 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"task_type": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: rating c"),
         ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
          "plan.yaml:1: training.items.0.body: lacks"),
-        ({"error_types": ["EntE", "Entity"]}, "plan.yaml:1: error_types.1.name: 'Entity' means the same error type"),
-        ({"error_types": ["NoE"]}, "plan.yaml:1: error_types.0.name: 'NoE' means that there is no error"),
+        ({"error_types": ["EntE", "Entity"]}, "plan.yaml:1: error_types: 'Entity' means the same error type"),
+        ({"error_types": ["NoE"]}, "plan.yaml:1: error_types: 'NoE' means that there is no error"),
         ({"error_types": ["entity error", "who+what"]},
-         "plan.yaml:1: error_types.1.name: 'who+what' contains '+'"),
+         "plan.yaml:1: error_types: 'who+what' contains '+'"),
         *(({"platform": {"name": "local", "accounts": ["anna", account]}},
-           f"plan.yaml:1: platform.accounts.1: '{account}' is the name ")
+           f"plan.yaml:1: platform: the account '{account}' is the name ")
           for account in ("people", "preview", "adjudicator")),
-        ({"platform": {"name": "local", "accounts": ["?1"]}}, "plan.yaml:1: platform: '?1' is not a valid account"),
+        ({"platform": {"name": "local", "accounts": ["?1"]}}, "plan.yaml:1: platform.accounts.0: is '?1'; use at most"),
     ],
 )  # fmt: skip
 def test_errors_have_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_checks_use_the_campaigns_templates_in_turn(tmp_path: Path) -> None:
     # A German text is unchanged; an English one would lose the capital of its first word.
     assert [one.startswith("So: The ") for one in facts] == [True, False] * (len(facts) // 2)
     assert all(one.endswith(".?") for one in facts[1::2])
-    with pytest.raises(InputError, match=r"attention.paraphrases: each template must contain \{\} exactly once"):
+    with pytest.raises(InputError, match=r"attention.paraphrases.0: is 'no place'; give \{\} once"):
         made.make(tmp_path / "bad", task_type="key_fact_alignment", attention={"paraphrases": ["no place"]})
 
 

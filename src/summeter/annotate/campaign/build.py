@@ -34,7 +34,6 @@ from summeter.annotate.campaign.language import (
     read_language,
     shipped_names,
 )
-from summeter.annotate.campaign.people import RESERVED
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks import TASK_TYPES, task_type_named
 from summeter.annotate.tasks.base import SHAPES, TaskType
@@ -48,7 +47,6 @@ from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.data.hub import is_address
 from summeter.records import InputError, Span, UsageError, canonical, nearest
-from summeter.records.taxonomy import NO_ERROR, SEPARATOR, canonical_error_type
 from summeter.text.split import split
 
 BYTES_PER_CHARACTER = 4
@@ -101,7 +99,6 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     The tasks are the work in the order in which it is offered, followed by the attention checks and the training tasks.
     Raises InputError and UsageError under the same conditions as `build`.
     """
-    _check_names(campaign, file)
     path = campaign.data if is_address(campaign.data) else file.parent / campaign.data
     mapping = None if campaign.map is None else dict(campaign.map)
     full_data = load(path, map=mapping, preset=campaign.preset, format=campaign.format, language=campaign.language)
@@ -196,71 +193,6 @@ def warnings_of(folder: CampaignFolder) -> Iterator[str]:
         yield f"only {judged} of {len(tasks.work)} tasks have a machine verdict"
 
 
-def _check_names(campaign: Campaign, file: Path) -> None:
-    """Raise InputError if a name or label is reserved, empty or ambiguous.
-
-    Only new campaigns are checked, so that existing campaigns can still be opened.
-    """
-    faults = Faults(str(file))
-    for index, account in enumerate(campaign.platform.accounts):
-        if account in RESERVED:
-            faults.add(None, f"platform.accounts.{index}", f"{account!r} is {RESERVED[account]}; use another name")
-    faults.stop()
-
-    # Texts of each list of choices, by field
-    texts_by_list: list[dict[str, str]] = []
-    names: dict[str, str] = {}
-    scales = {"scale": campaign.scale}
-    for section, entries in (("aspects", campaign.aspects), ("error_types", campaign.error_types)):
-        names |= {f"{section}.{index}.name": entry.name for index, entry in enumerate(entries)}
-        texts_by_list.append(
-            {
-                f"{section}.{index}.{'label' if entry.label else 'name'}": entry.label or entry.name
-                for index, entry in enumerate(entries)
-            }
-        )
-    scales |= {f"aspects.{index}.scale": aspect.scale for index, aspect in enumerate(campaign.aspects)}
-    for index, question in enumerate(campaign.questions):
-        scales[f"questions.{index}.scale"] = question.scale
-        texts_by_list.append(
-            {f"questions.{index}.options.{at}.name": name for at, name in enumerate(question.option_names)}
-        )
-    for field, scale in scales.items():
-        if scale is not None:
-            texts_by_list.append({f"{field}.labels.{at}": label for at, label in enumerate(scale.labels)})
-
-    all_texts = names | {field: text for texts in texts_by_list for field, text in texts.items()}
-    for field, text in all_texts.items():
-        if not text.strip():
-            faults.add(None, field, f"is {text!r}; give a visible text")
-        elif text != text.strip():
-            faults.add(None, field, f"is {text!r}; remove the spaces at either end")
-    for texts in texts_by_list:
-        first_fields: dict[str, str] = {}
-        for field, text in texts.items():
-            displayed = " ".join(text.split())  # a browser collapses white space
-            if displayed and displayed in first_fields:
-                message = f"annotators also read {displayed!r} at {first_fields[displayed]}; use another text"
-                faults.add(None, field, message)
-            first_fields.setdefault(displayed, field)
-    faults.stop()
-
-    canonical_names: dict[str, str] = {}
-    for index, error_type in enumerate(campaign.error_types):
-        name = error_type.name
-        canonical_name = canonical_error_type(name)
-        message = ""
-        if SEPARATOR in name:
-            message = f"{name!r} contains {SEPARATOR!r}, which separates error types in exports; use another name"
-        elif canonical_name == NO_ERROR:
-            message = f"{name!r} means that there is no error; remove it"
-        elif canonical_name in canonical_names:
-            message = f"{name!r} means the same error type as {canonical_names[canonical_name]!r}; use another name"
-        if message:
-            raise InputError.at(file, None, f"error_types.{index}.name", message)
-        canonical_names[canonical_name] = name
-
-
 def _language_file(campaign: Campaign, file: Path) -> Path:
     default = campaign.language if campaign.language in shipped_names() else REFERENCE
     try:
@@ -291,8 +223,8 @@ def _check_questions(task_type: TaskType, campaign: Campaign, file: Path) -> Non
                     choices = ", ".join(answers[:20])
                     message = f"{_in_yaml(value)} is not a possible answer to {name!r}; use one of {choices}{near}"
                     faults.add(None, f"{field}.when.{name}", message)
-        if question.values:
-            known[question.name] = question.values
+        if values := task_type.own[index].condition_values:
+            known[question.name] = values
     faults.stop()
 
 

@@ -6,23 +6,72 @@ The text below a field is its description in docs/campaign-file.md.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Annotated, Any, Literal, Self, assert_never
 
-from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from summeter.annotate.campaign.people import RESERVED
 from summeter.choices import QuestionType
 from summeter.records import Record
-from summeter.records.taxonomy import SEPARATOR
+from summeter.records.taxonomy import NO_ERROR, SEPARATOR, canonical_error_type
 
 Outcome = Literal["completed", "failed_checks", "screened_out", "no_more_items"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "failed_checks", "screened_out", "no_more_items")
 HARD: frozenset[str] = frozenset({"failed_checks", "screened_out"})
 """Outcomes after which an annotator is offered no more work."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+def _valid(is_valid: Callable[[str], Any], advice: str) -> AfterValidator:
+    """Return a validator of strings, whose message ends with `advice`."""
+
+    def check(value: str) -> str:
+        if not is_valid(value):
+            raise ValueError(f"is {value!r}; {advice}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _distinct(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the entries. Raises ValueError if two of them have the same name or are shown as the same text."""
+    names = [entry if isinstance(entry, str) else entry.name for entry in entries]
+    shown = [getattr(entry, "label", "") or name for entry, name in zip(entries, names, strict=True)]
+    for texts in (names, [" ".join(text.split()) for text in shown]):  # a browser collapses white space
+        text, count = (Counter(texts).most_common(1) or [("", 0)])[0]
+        if count > 1:
+            raise ValueError(f"contains {text!r} twice; rename one entry")
+    return entries
+
+
+def _error_types(entries: tuple[Named, ...]) -> tuple[Named, ...]:
+    """Return the error types. Raises ValueError if a name has another meaning in exports."""
+    names: dict[str, str] = {}
+    for name in (entry.name for entry in _distinct(entries)):
+        canonical = canonical_error_type(name)
+        if SEPARATOR in name:
+            raise ValueError(f"{name!r} contains {SEPARATOR!r}, which separates error types in exports; rename it")
+        if canonical == NO_ERROR:
+            raise ValueError(f"{name!r} means that there is no error; remove it")
+        if canonical in names:
+            raise ValueError(f"{name!r} means the same error type as {names[canonical]!r}; rename one of them")
+        names[canonical] = name
+    return entries
+
+
 Share = Annotated[float, Field(ge=0, le=1)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+Identifier = Annotated[
+    str,
+    _valid(
+        re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}").fullmatch,
+        "use at most 64 letters, digits, - and _, beginning with a letter or digit",
+    ),
+]
+Code = Annotated[str, _valid(re.compile(r"[A-Za-z0-9_-]{1,64}").fullmatch, "use at most 64 letters, digits, - and _")]
+Template = Annotated[str, _valid(lambda text: text.count("{}") == 1, "give {} once, in place of the sentence")]
 
 
 def _names_as_objects(value: Any) -> Any:
@@ -41,9 +90,9 @@ class Section(Record):
 class Named(Section):
     """An aspect, an error type or an option with the texts that annotators read."""
 
-    name: str = Field(min_length=1, max_length=80)
+    name: Text = Field(min_length=1, max_length=80)
     """Name in the log and in exports."""
-    label: str = ""
+    label: Text = ""
     """Text shown to annotators; default: the name."""
     question: str = ""
     """Question that annotators answer about an aspect."""
@@ -51,7 +100,11 @@ class Named(Section):
     """Definition of an error type, in one sentence."""
 
 
-Names = Annotated[tuple[Named, ...], BeforeValidator(_names_as_objects, json_schema_input_type=list[str | Named])]
+ErrorTypes = Annotated[
+    tuple[Named, ...],
+    BeforeValidator(_names_as_objects, json_schema_input_type=list[str | Named]),
+    AfterValidator(_error_types),
+]
 POINTS = 11
 """Maximum number of points shown side by side."""
 STEPS = 1000
@@ -61,6 +114,7 @@ SMALLEST_STEP = 0.000001
 """Minimum step. Values are rounded to nine decimals, so that with a smaller step, neighbours could become equal."""
 Step = Annotated[int | float, Field(ge=SMALLEST_STEP, le=1_000_000, allow_inf_nan=False)]
 ShortText = Annotated[str, Field(max_length=200)]
+Label = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Anchors(Section):
@@ -80,7 +134,7 @@ class Scale(Section):
     The values are given by one label for each point (`labels`), or by `low`, `high` and `step`.
     """
 
-    labels: tuple[ShortText, ...] = Field(default=(), max_length=POINTS)
+    labels: Annotated[tuple[Label, ...], AfterValidator(_distinct)] = Field(default=(), max_length=POINTS)
     """A label for each point, in order; the values count up from `low`."""
     low: Number = 1
     """Lowest value."""
@@ -96,8 +150,8 @@ class Scale(Section):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         steps = (self.top - self.low) / self.step
-        if len(self.labels) == 1 or any(not label.strip() for label in self.labels):
-            raise ValueError("labels must name two or more points, and no label may be empty")
+        if len(self.labels) == 1:
+            raise ValueError("labels must name two or more points")
         if self.labels and self.high is not None and self.high != self.top:
             count = len(self.labels)
             raise ValueError(f"{count} labels starting at {self.low:g} end at {self.top:g}, not at {self.high:g}")
@@ -197,28 +251,28 @@ class Aspect(Named):
     """Scale of this aspect, for `rating`; default: the campaign's `scale`."""
 
 
-Aspects = Annotated[tuple[Aspect, ...], BeforeValidator(_names_as_objects, json_schema_input_type=list[str | Aspect])]
+Aspects = Annotated[
+    tuple[Aspect, ...],
+    BeforeValidator(_names_as_objects, json_schema_input_type=list[str | Aspect]),
+    AfterValidator(_distinct),
+]
 
 
 class Option(Section):
     """An answer option of a question."""
 
-    name: str = Field(min_length=1, max_length=80)
+    name: Annotated[
+        Text, _valid(lambda name: SEPARATOR not in name, f"{SEPARATOR!r} separates names in exports; use another name")
+    ] = Field(min_length=1, max_length=80)
     """Text shown to annotators, and name in the log and in exports; without `+`."""
     meaning: str = Field(default="", max_length=500)
     """Definition, in one sentence."""
-
-    @field_validator("name")
-    @classmethod
-    def _without_separator(cls, value: str) -> str:
-        if SEPARATOR in value:
-            raise ValueError(f"{value!r} contains {SEPARATOR!r}, which separates names in exports; use another name")
-        return value
 
 
 Options = Annotated[
     tuple[Option, ...],
     BeforeValidator(_names_as_objects, json_schema_input_type=list[str | Option]),
+    AfterValidator(_distinct),
     Field(max_length=50),
 ]
 Value = bool | Number | str
@@ -236,7 +290,9 @@ Wanted = Annotated[
 class OwnQuestion(Section):
     """An additional question of the campaign, asked after those of the task type."""
 
-    name: str = Field(min_length=1, max_length=80)
+    name: Annotated[Text, _valid(lambda name: not set(name) & {".", SEPARATOR}, "remove '.' and '+' from the name")] = (
+        Field(min_length=1, max_length=80)
+    )
     """Name of the question and aspect of its judgments; without `.` and `+`."""
     question: str = Field(min_length=1, max_length=500)
     """Text of the question."""
@@ -257,13 +313,6 @@ class OwnQuestion(Section):
     longest: int = Field(default=2000, ge=1, le=2000)
     """Maximum number of characters of a text."""
 
-    @field_validator("name")
-    @classmethod
-    def _plain_name(cls, value: str) -> str:
-        if value != value.strip() or set(value) & {".", SEPARATOR}:
-            raise ValueError(f"is {value!r}; remove '.', {SEPARATOR!r} and spaces at either end from the name")
-        return value
-
     @model_validator(mode="after")
     def _fits(self) -> Self:
         has_options = self.type in {QuestionType.CHOICE, QuestionType.CHOICES}
@@ -273,45 +322,9 @@ class OwnQuestion(Section):
             raise ValueError(f"has options, but its type is {self.type}; only choice and choices have options")
         if self.type is QuestionType.CHOICE and len(self.options) < 2:
             raise ValueError("has one option; list two or more")
-        if len(set(self.option_names)) != len(self.options):
-            raise ValueError("has two options with the same name; rename one")
         if self.scale is not None and self.type is not QuestionType.SCALE:
             raise ValueError(f"has a scale, but its type is {self.type}; only the type scale has a scale")
         return self
-
-    @property
-    def option_names(self) -> list[str]:
-        """The names of the options, in order."""
-        return [option.name for option in self.options]
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The possible values of an answer (of each chosen option for `choices`); () for `text`."""
-        match self.type:
-            case QuestionType.SCALE:
-                return tuple(self.on_scale.values)
-            case QuestionType.YES_NO:
-                return (True, False)
-            case QuestionType.CHOICE | QuestionType.CHOICES:
-                return tuple(self.option_names)
-            case QuestionType.TEXT:
-                return ()
-            case question_type:
-                assert_never(question_type)
-
-    @property
-    def on_scale(self) -> Scale:
-        """The scale of the answers, which is 1 to 5 by default."""
-        return self.scale or Scale()
-
-    def to_page(self) -> dict[str, Any]:
-        """Return the JSON for pages."""
-        return {
-            **self.model_dump(mode="json", include={"name", "question", "type", "hint", "required", "longest"}),
-            "options": [option.model_dump() for option in self.options],
-            "scale": self.on_scale.to_page() if self.type is QuestionType.SCALE else None,
-            "when": {name: list(values) for name, values in self.when.items()},
-        }
 
 
 class Select(Section):
@@ -357,7 +370,7 @@ class Platform(Section):
 
     name: Literal["local", "prolific", "mturk"] = "local"
     """`local` (accounts with personal links), `prolific` or `mturk`."""
-    accounts: tuple[str, ...] = ()
+    accounts: tuple[Identifier, ...] = ()
     """Names of the accounts of `local`, made of letters, digits, `-` and `_`."""
     sandbox: bool = False
     """Whether to use the sandbox of `mturk`."""
@@ -370,9 +383,8 @@ class Platform(Section):
             raise ValueError(f"accounts are for the platform local; {self.name} identifies people by its links")
         if self.name == "local" and self.prerequisites is not None:
             raise ValueError("prerequisites are checked by crowd platforms; remove them for the platform local")
-        for account in self.accounts:
-            if not _NAME.fullmatch(account):
-                raise ValueError(f"{account!r} is not a valid account name; use letters, digits, - and _")
+        for account in RESERVED.keys() & self.accounts:
+            raise ValueError(f"the account {account!r} is {RESERVED[account]}; use another name")
         if len(set(self.accounts)) != len(self.accounts):
             raise ValueError("an account is listed twice; remove one")
         return self
@@ -435,26 +447,14 @@ PARAPHRASES = ("It is stated that {}", "We learn that {}", "According to the sum
 class Reasons(Section):
     """Templates for the reasons of the machine verdicts that are shown in attention checks."""
 
-    agreeing: tuple[str, ...] = Field(
+    agreeing: tuple[Template, ...] = Field(
         default=("The text states that “{}”.", "“{}” is what the text says."), min_length=1
     )
     """Reasons for accepting a text, which replaces `{}`."""
-    denying: tuple[str, ...] = Field(
+    denying: tuple[Template, ...] = Field(
         default=("Nothing in the text says “{}”.", "“{}” does not occur in the text."), min_length=1
     )
     """Reasons for rejecting a text, which replaces `{}`."""
-
-    @field_validator("*")
-    @classmethod
-    def _have_one_placeholder(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return have_one_placeholder(value)
-
-
-def have_one_placeholder(templates: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the templates. Raises ValueError unless each contains `{}` exactly once."""
-    if any(template.count("{}") != 1 for template in templates):
-        raise ValueError("each template must contain {} exactly once, in place of the sentence")
-    return templates
 
 
 class Attention(Section):
@@ -476,15 +476,10 @@ class Attention(Section):
     form: Literal["usual", "unisumeval"] = "usual"
     """Form of the checks of `key_fact_alignment`. `usual`: the key fact is a paraphrased sentence of the summary;
     `unisumeval`: a paraphrased key fact of the document replaces a sentence of the summary (Lee et al., 2024)."""
-    paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
+    paraphrases: tuple[Template, ...] = Field(default=PARAPHRASES, min_length=1)
     """Templates for paraphrasing a sentence, which replaces `{}`."""
     reasons: Reasons = Reasons()
     """Templates for the reasons of machine verdicts in checks."""
-
-    @field_validator("paraphrases")
-    @classmethod
-    def _have_one_placeholder(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return have_one_placeholder(value)
 
 
 class Similar(Section):
@@ -557,21 +552,14 @@ class Assistance(Section):
 class Codes(Section):
     """Completion codes by outcome; missing codes are generated with the campaign."""
 
-    completed: str | None = None
+    completed: Code | None = None
     """Code after all work is done."""
-    failed_checks: str | None = None
+    failed_checks: Code | None = None
     """Code after too many failed checks."""
-    screened_out: str | None = None
+    screened_out: Code | None = None
     """Code after consent is refused or a test is failed."""
-    no_more_items: str | None = None
+    no_more_items: Code | None = None
     """Code if no tasks are left."""
-
-    @field_validator("*")
-    @classmethod
-    def _valid_code(cls, value: str | None) -> str | None:
-        if value is not None and not _CODE.fullmatch(value):
-            raise ValueError("is not a valid code; use at most 64 letters, digits, - and _")
-        return value
 
 
 class Bonus(Section):
@@ -601,7 +589,7 @@ class Pay(Section):
 class Campaign(Section):
     """The settings of a campaign, as read from its YAML file."""
 
-    name: str
+    name: Identifier
     """Name in links and exports, made of letters, digits, `-` and `_`."""
     title: str = ""
     """Title shown to annotators; default: the name."""
@@ -658,10 +646,10 @@ class Campaign(Section):
     """Whether annotators of `rating` also choose the best summary."""
     ties: bool = True
     """Whether annotators of `pairwise` may choose a tie."""
-    error_types: Names = ()
+    error_types: ErrorTypes = ()
     """Error types of `fact_verification` (several per sentence) and `span_highlighting` (one per span), as names or
     objects; default: those of the task type."""
-    questions: tuple[OwnQuestion, ...] = Field(default=(), max_length=30)
+    questions: Annotated[tuple[OwnQuestion, ...], AfterValidator(_distinct)] = Field(default=(), max_length=30)
     """Additional questions; `rating` asks them about each summary."""
     codes: Codes = Codes()
     """Completion codes."""
@@ -671,21 +659,3 @@ class Campaign(Section):
     """Contact shown on every page."""
     hosts: tuple[str, ...] = ()
     """Host names of the server, in addition to those of `annotate serve`."""
-
-    @field_validator("name")
-    @classmethod
-    def _valid_name(cls, value: str) -> str:
-        if not _NAME.fullmatch(value):
-            raise ValueError("use at most 64 letters, digits, - and _, beginning with a letter or digit")
-        return value
-
-    @model_validator(mode="after")
-    def _unique_names(self) -> Self:
-        for field, entries in (
-            ("aspects", self.aspects),
-            ("error_types", self.error_types),
-            ("questions", self.questions),
-        ):
-            if len({entry.name for entry in entries}) != len(entries):
-                raise ValueError(f"{field} contains a name twice; rename one entry")
-        return self

@@ -96,7 +96,7 @@ class Question(Record):
             text=question.question,
             hint=question.hint,
             options=tuple(Named(name=option.name, meaning=option.meaning) for option in question.options),
-            scale=question.on_scale,
+            scale=question.scale or Scale(),
             longest=question.longest,
             required=question.required,
             each_summary=each_summary,
