@@ -17,7 +17,7 @@ from annotate.test_server import Client, opened
 from lxml import html
 from report import xss
 
-from summeter.annotate.analysis.annotator import annotator_page, statistics_of
+from summeter.annotate.analysis.annotator import annotator_page
 from summeter.annotate.analysis.export import export_events
 from summeter.annotate.analysis.quality import annotator_statistics
 from summeter.annotate.analysis.status import DAY, HOUR, expected_end
@@ -88,7 +88,7 @@ def test_the_page_of_an_annotator(tmp_path: Path) -> None:
         service.exclude("ben", "a test", by="lead", rule=None)
         service.reinstate("ben", "a mistake", by="lead")
         everybody = annotator_statistics(service)
-        anna = annotator_page(service, statistics_of(everybody, "anna"))
+        anna = annotator_page(service, everybody, "anna")
         newest = [(row["said"], row["others"], row["same"], row["passed"]) for row in anna["answers"]]
         assert newest == [
             ("label: supported", 0, 0, False),
@@ -100,27 +100,28 @@ def test_the_page_of_an_annotator(tmp_path: Path) -> None:
         assert anna["answers"][1]["comment"] == "hard to say"
         wanted = {"checks": 1, "failed": 1, "differs": 1, "all": 4}
         for only, count in wanted.items():
-            assert annotator_page(service, statistics_of(everybody, "anna"), only=only)["answers_total"] == count
-        pages = [annotator_page(service, statistics_of(everybody, "anna"), begin=at, shown=3) for at in (0, 3)]
+            assert annotator_page(service, everybody, "anna", only=only)["answers_total"] == count
+        pages = [annotator_page(service, everybody, "anna", begin=at, shown=3) for at in (0, 3)]
         assert [len(page["answers"]) for page in pages] == [3, 1]
-        ben = annotator_page(service, statistics_of(everybody, "ben"))
+        ben = annotator_page(service, everybody, "ben")
         assert [(event["kind"], event["reason"]) for event in ben["history"]] == [
             ("excluded", "a test"),
             ("reinstated", "a mistake"),
         ]
         json.dumps([anna, ben], allow_nan=False)
         with pytest.raises(UsageError, match="unknown filter 'none'; use one of all, checks"):
-            annotator_page(service, statistics_of(everybody, "anna"), only="none")
+            annotator_page(service, everybody, "anna", only="none")
         with pytest.raises(UsageError, match="there is no annotator 'eve'"):
-            statistics_of(everybody, "eve")
+            annotator_page(service, everybody, "eve")
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
 def test_annotator_pages_of_every_task_type(task_type: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 3, made.rows(3, 2, 2), task_type=task_type)
     with CampaignService(folder, readonly=True) as service:
-        for one in annotator_statistics(service):
-            page = annotator_page(service, one)
+        rows = annotator_statistics(service)
+        for row in rows:
+            page = annotator_page(service, rows, row["annotator"])
             assert page["answers_total"] == page["answered"] > 0
             assert all(row["said"] for row in page["answers"])
             assert all(row["same"] <= row["others"] == 2 for row in page["answers"] if not row["check"])

@@ -77,7 +77,7 @@ def test_every_task_type_has_agreement_and_statistics(task_type: str, tmp_path: 
         found = quality(service, PLAIN)
     assert found.headline()
     assert all(row.value == pytest.approx(1.0) for row in found.headline() if row.value is not None)
-    assert all(one.agreement in (None, pytest.approx(1.0)) for one in found.annotators)
+    assert all(one["agreement"] in (None, pytest.approx(1.0)) for one in found.annotators)
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
@@ -93,18 +93,18 @@ def test_status_and_page_show_the_same_agreement(task_type: str, tmp_path: Path)
             study = agree(data, coefficients=[first], each=True, resamples=0)
             theirs = {(row.judge, row.aspect): row.value for row in study.where(study="annotator")}
             for annotator in short.annotators:
-                for aspect, value in annotator.by_aspect.items():
+                for aspect, value in annotator["by_aspect"].items():
                     # All annotators are computed at once, so that the last digits are rounded in another order.
-                    assert value in (None, pytest.approx(theirs[annotator.person.annotator, aspect], abs=1e-12))
+                    assert value in (None, pytest.approx(theirs[annotator["annotator"], aspect], abs=1e-12))
     assert [row.model_dump() for row in short.headline()] == [row.model_dump() for row in full.headline()]
-    assert [one.to_json() for one in short.annotators] == [one.to_json() for one in full.annotators]
+    assert short.annotators == full.annotators
 
 
 def test_quality_of_a_campaign_without_answers(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:
         found = quality(service)
-    assert (found.headline(), found.annotators, found.assistance) == ([], (), ())
+    assert (found.headline(), found.annotators, found.assistance) == ([], [], ())
     assert found.notes == ("no agreement yet: there are no answers yet",)
 
 
@@ -138,8 +138,8 @@ def test_endorsement_by_hand(tmp_path: Path) -> None:
         assert rows["endorsement", "checks", "assisted"].value == 1.0
         assert rows["pull", "all", None].value == pytest.approx(2 / 4 - 0)
         assert rows["pull", "all", None].n == 6
-        standing = {one.person.annotator: one for one in annotator_statistics(service)}
-        assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
+        standing = {one["annotator"]: one for one in annotator_statistics(service)}
+        assert (standing["anna"]["endorsement"], standing["anna"]["endorsement_n"]) == (pytest.approx(2 / 3), 3)
 
 
 def test_excluded_annotators_do_not_count_for_automation_bias(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_excluded_annotators_do_not_count_for_automation_bias(tmp_path: Path) ->
         service.exclude("anna", "asked to", by="lead")
         figures = quality(service)
         assert endorsement(figures) == {"checks": (0.0, 2), "work": (0.0, 2), "all": (0.0, 4)}
-        standing = {one.person.annotator: one for one in figures.annotators}
-        assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (1.0, 1)  # her own row keeps it
+        standing = {one["annotator"]: one for one in figures.annotators}
+        assert (standing["anna"]["endorsement"], standing["anna"]["endorsement_n"]) == (1.0, 1)  # her own row keeps it
 
 
 def endorsement(figures: Quality) -> dict[str, tuple[float | None, int]]:
@@ -174,9 +174,9 @@ def test_trusting_annotators_endorse_wrong_verdicts(tmp_path: Path) -> None:
     with CampaignService(folder) as service:
         profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
         simulate(service, crowd(folder, profiles, Gold()))
-        found = {one.person.annotator: one for one in annotator_statistics(service)}
-    assert found["anna"].endorsement == 1.0
-    assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}
+        found = {one["annotator"]: one for one in annotator_statistics(service)}
+    assert found["anna"]["endorsement"] == 1.0
+    assert {found[one]["endorsement"] for one in ("ben", "cleo", "dora")} <= {0.0, None}
 
 
 def test_rules_exclude_and_can_be_reverted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,6 +248,6 @@ def test_the_quality_page_shows_low_agreement(campus_and_crowd: tuple[Quality, Q
     campus, crowd = campus_and_crowd
     assert {in_words(row) for row in campus.headline()} == {"above chance, but below the customary limit of 0.667"}
     assert {in_words(row) for row in crowd.headline()} <= {"below chance", "cannot be told from chance"}
-    assert min(one.agreement or 0 for one in campus.annotators) > 0.3
-    known = [one.agreement for one in crowd.annotators if one.agreement is not None]
+    assert min(one["agreement"] or 0 for one in campus.annotators) > 0.3
+    known = [one["agreement"] for one in crowd.annotators if one["agreement"] is not None]
     assert sum(one <= 0.2 for one in known) / len(known) > 0.95

@@ -207,7 +207,7 @@ def test_every_task_type_asks_additional_questions(task_type: str, tmp_path: Pat
         assert {"sure", "tone", "harm"} <= {row.aspect for row in quality(service, resamples=50).headline()}
         brief = quality(service, resamples=50, brief=True)
         assert {row.aspect: row.statistic for row in brief.headline()}["sure"] == "alpha_ordinal"
-        three = [person for person in brief.annotators if person.person.annotator != "dora"]
+        three = [person for person in brief.annotators if person["annotator"] != "dora"]
         assert len(three) == 3
     same = agree(judgments_of_kind(dataset_of(service), {"anna", "ben", "cleo"}), resamples=0)
     row = next(one for one in same if one.aspect == "tone" and one.statistic == "identical")

@@ -121,7 +121,7 @@ def status(
 
     with _without_collector(), _open(campaign, readonly=True) as service:
         counts = figures.status(service, service.state, int(time.time() * 1000), service.log.last_seq)
-        people = figures.people(service, service.state)
+        people = figures.people(service)
         counts["disputes"] = len(disputes(service))
         measured = None if quick else quality(service, brief=output.format != "json")
     about: dict[str, Any] = {"status": counts, "log_broken": service.log.broken}
@@ -129,8 +129,8 @@ def status(
         output.write(_overview(counts), people, **about)
         return
     output.write(
-        [*_overview(counts), *(_quality(measured, people) if people else ())],
-        [{**annotator.to_json(), **row} for annotator, row in zip(measured.annotators, people, strict=True)],
+        [*_overview(counts), *(_quality(measured) if people else ())],
+        measured.annotators,
         **about,
         agreement=measured.agreement.to_dicts(),
         assistance=[row.model_dump() for row in measured.assistance],
@@ -654,7 +654,7 @@ def _pairs(values: dict[str, Any] | None) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items()) if values else "none"
 
 
-def _quality(measured: Quality, people: list[dict[str, Any]]) -> Iterator[Table | str]:
+def _quality(measured: Quality) -> Iterator[Table | str]:
     """Yield the agreement in words, a table of annotators, and the effect of assistance."""
     from summeter.annotate.analysis.quality import in_words
     from summeter.tables import Table, number
@@ -669,14 +669,14 @@ def _quality(measured: Quality, people: list[dict[str, Any]]) -> Iterator[Table 
             row["answered"],
             f"{row['checks_passed']}/{row['checks_seen']}",
             number(row["seconds_median"], 1),
-            number(annotator.agreement, 2),
-            f"{round((annotator.endorsement or 0) * annotator.endorsement_n)}/{annotator.endorsement_n}",
+            number(row["agreement"], 2),
+            f"{round((row['endorsement'] or 0) * row['endorsement_n'])}/{row['endorsement_n']}",
         )
-        for annotator, row in zip(measured.annotators, people, strict=True)
+        for row in measured.annotators
     ]
     heads = ["annotator", "stage", "answers", "checks", "seconds", "agrees", "follows"]
     yield Table.of(heads, rows, align="llrrrrr")
-    without = [row["annotator"] for row in people if row["arm"] == "unassisted"]
+    without = [row["annotator"] for row in measured.annotators if row["arm"] == "unassisted"]
     if without:
         yield f"without assistance: {', '.join(without)}"
     yield from map(_assistance, measured.assistance)

@@ -6,41 +6,40 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from summeter.annotate.analysis.quality import AnnotatorStatistics
-from summeter.annotate.analysis.status import row_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.records import UsageError
 
 Json = dict[str, Any]
-FILTERS: dict[str, Callable[[Json], bool]] = {
-    "all": lambda _: True,
-    "checks": lambda answer: bool(answer["check"]),
-    "failed": lambda answer: answer["passed"] is False,
-    "differs": lambda answer: bool(answer["same"] < answer["others"]),
+FILTERS: dict[str, tuple[str, Callable[[Json], bool]]] = {
+    "all": ("All answers", lambda _: True),
+    "checks": ("Attention checks", lambda answer: bool(answer["check"])),
+    "failed": ("Failed checks", lambda answer: answer["passed"] is False),
+    "differs": ("Others differ", lambda answer: bool(answer["same"] < answer["others"])),
 }
-"""Filters of answers: all, attention checks, failed checks, and answers that differ from those of others."""
+"""Filters of answers, each with its title."""
 SHOWN = 25
 """Number of answers per page."""
 
 
 def annotator_page(
-    service: CampaignService, statistics: AnnotatorStatistics, *, only: str = "all", begin: int = 0, shown: int = SHOWN
+    service: CampaignService, rows: list[Json], annotator: str, *, only: str = "all", begin: int = 0, shown: int = SHOWN
 ) -> Json:
     """Return the data of an annotator's page.
 
-    The page shows at most `shown` answers from index `begin`, newest first. `only` is a name in `FILTERS`. Raises
-    UsageError if this name is unknown.
+    `rows` is the result of `annotator_statistics`. The page shows at most `shown` answers from index `begin`, newest
+    first. `only` is a name in `FILTERS`. Raises UsageError if this name or the annotator is unknown.
     """
-    person, matches = statistics.person, FILTERS.get(only)
-    if matches is None:
+    person = service.state.people.get(annotator)
+    if person is None:
+        raise UsageError(f"there is no annotator {annotator!r} in this campaign")
+    if only not in FILTERS:
         raise UsageError(f"unknown filter {only!r}; use one of {', '.join(FILTERS)}")
-    answers = [answer for answer in _answers(service, person) if matches(answer)]
+    answers = [answer for answer in _answers(service, person) if FILTERS[only][1](answer)]
     answers.sort(key=lambda answer: (answer["at"], answer["seq"]), reverse=True)
     all_seconds = [answer.seconds for other in service.state.people.values() for answer in other.answers.values()]
     return {
-        **statistics.to_json(),
-        **row_of(service, person),
+        **next(row for row in rows if row["annotator"] == annotator),
         "currency": None if service.campaign.pay is None else service.campaign.pay.currency,
         "seconds_usual": median(all_seconds) if all_seconds else None,
         "pass_share": service.campaign.attention.pass_share,
@@ -67,14 +66,6 @@ def annotator_page(
         "answers": answers[begin : begin + shown],
         "answers_total": len(answers),
     }
-
-
-def statistics_of(annotators: list[AnnotatorStatistics], annotator: str) -> AnnotatorStatistics:
-    """Return the statistics of one annotator. Raises UsageError if the annotator is unknown."""
-    for statistics in annotators:
-        if statistics.person.annotator == annotator:
-            return statistics
-    raise UsageError(f"there is no annotator {annotator!r} in this campaign")
 
 
 def _answers(service: CampaignService, person: Person) -> Iterator[Json]:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from summeter.annotate.analysis.quality import AnnotatorStatistics
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import CHECKS_RULE
 from summeter.records import Parameter, UsageError
 
-SECONDS, AGREEMENT, ENDORSEMENT = "seconds", "agreement", "endorsement"
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,40 +53,40 @@ class Proposal(NamedTuple):
     reason: str
 
 
-def proposals(annotators: Iterable[AnnotatorStatistics], rules: Rules) -> list[Proposal]:
+def proposals(annotators: Iterable[Json], rules: Rules) -> list[Proposal]:
     """Return the annotators to exclude, each by the first rule that applies.
 
-    Annotators who are already excluded are left out. Raises UsageError if no rule is set.
+    `annotators` is the result of `quality.annotator_statistics`. Annotators who are already excluded are left out.
+    Raises UsageError if no rule is set.
     """
     if not rules.any:
         raise UsageError("no rule is set; give a limit such as ", Parameter("checks_below", "0.7"))
-    first_rules = (_first_rule(annotator, rules) for annotator in annotators if not annotator.person.excluded)
-    return [proposal for proposal in first_rules if proposal is not None]
-
-
-def _first_rule(annotator: AnnotatorStatistics, rules: Rules) -> Proposal | None:
-    person = annotator.person
-    name, answered, seen = person.annotator, len(person.answers), person.checks_seen
-    has_enough_answers = answered >= rules.min_answers
-    if _is_below(person.checks_passed / seen if seen >= rules.min_checks and seen else None, rules.checks_below):
-        passed = f"passed {person.checks_passed} of {seen} attention checks"
-        return Proposal(name, CHECKS_RULE, f"{passed}, a share below {rules.checks_below:g}")
-    times = [time for time in (person.seconds_median, person.seconds_waited) if time is not None]
-    seconds = min(times) if has_enough_answers and times else None
-    if _is_below(seconds, rules.seconds_below):
-        reason = f"median of {seconds:.1f} s in {answered} answers, below {rules.seconds_below:g} s"
-        return Proposal(name, SECONDS, reason)
-    if has_enough_answers and _is_below(annotator.agreement, rules.agreement_below):
-        reason = f"agreement of {annotator.agreement:.2f} with the others, below {rules.agreement_below:g}"
-        return Proposal(name, AGREEMENT, reason)
-    endorsement = annotator.endorsement if annotator.endorsement_n >= rules.min_checks else None
-    if _is_below(rules.endorsement_above, endorsement):
-        reason = (
-            f"agrees with the machine in {endorsement:.0%} of {annotator.endorsement_n} cases where it is wrong, "
-            f"above {rules.endorsement_above:.0%}"
-        )
-        return Proposal(name, ENDORSEMENT, reason)
-    return None
+    found: list[Proposal] = []
+    for row in annotators:
+        name, answered, seen = row["annotator"], row["answered"], row["checks_seen"]
+        times = [time for time in (row["seconds_median"], row["seconds_waited"]) if time is not None]
+        has_enough_answers = answered >= rules.min_answers
+        seconds = min(times) if has_enough_answers and times else None
+        agreement = row["agreement"] if has_enough_answers else None
+        endorsement = row["endorsement"] if row["endorsement_n"] >= rules.min_checks else None
+        if row["excluded"]:
+            continue
+        if _is_below(row["check_rate"] if seen >= rules.min_checks else None, rules.checks_below):
+            passed = f"passed {row['checks_passed']} of {seen} attention checks"
+            found.append(Proposal(name, CHECKS_RULE, f"{passed}, a share below {rules.checks_below:g}"))
+        elif _is_below(seconds, rules.seconds_below):
+            reason = f"median of {seconds:.1f} s in {answered} answers, below {rules.seconds_below:g} s"
+            found.append(Proposal(name, "seconds", reason))
+        elif _is_below(agreement, rules.agreement_below):
+            reason = f"agreement of {agreement:.2f} with the others, below {rules.agreement_below:g}"
+            found.append(Proposal(name, "agreement", reason))
+        elif _is_below(rules.endorsement_above, endorsement):
+            reason = (
+                f"agrees with the machine in {endorsement:.0%} of {row['endorsement_n']} cases where it is wrong, "
+                f"above {rules.endorsement_above:.0%}"
+            )
+            found.append(Proposal(name, "endorsement", reason))
+    return found
 
 
 def _is_below(value: float | None, limit: float | None) -> bool:

@@ -6,7 +6,7 @@ other annotators, averaged over the aspects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -15,9 +15,8 @@ import numpy as np
 
 from summeter.annotate.analysis.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
 from summeter.annotate.analysis.automation_bias import Case, automation_bias, cases, endorsement_rate
-from summeter.annotate.analysis.status import person_statistics
+from summeter.annotate.analysis.status import row_of
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.questions import COMPARABLE
 from summeter.choices import QuestionType
 from summeter.meta import agree
@@ -40,33 +39,8 @@ TENTATIVE = 0.667
 """Minimum alpha for tentative conclusions (Krippendorff, 2004); alpha is considered good from 0.8."""
 
 
-class AnnotatorStatistics(NamedTuple):
-    """Statistics of an annotator.
-
-    `by_aspect` contains the agreement with the merged votes of the other annotators, and `agreement` the mean over
-    aspects; if it is None, `why` gives the reason. `pace` is the annotator's median time per task divided by that of
-    the campaign. `endorsement` is the fraction of the `endorsement_n` answers to wrong machine verdicts that agree with
-    the machine.
-    """
-
-    person: Person
-    pace: float | None
-    agreement: float | None
-    by_aspect: dict[str, float | None]
-    why: str | None
-    endorsement: float | None
-    endorsement_n: int
-
-    def to_json(self) -> Json:
-        """Return the JSON object for `--json` and the researcher's page."""
-        seen = self.person.checks_seen
-        rate = self.person.checks_passed / seen if seen else None
-        statistics = {name: value for name, value in self._asdict().items() if name != "person"}
-        return {**person_statistics(self.person), **statistics, "check_rate": rate}
-
-
 class Quality(NamedTuple):
-    """Agreement, statistics of annotators in order of joining, and automation bias.
+    """Agreement, the rows of `annotator_statistics`, and automation bias.
 
     `statistic` is the main agreement coefficient of the task type, and `pass_share` the campaign's minimum fraction of
     passed attention checks.
@@ -75,7 +49,7 @@ class Quality(NamedTuple):
     statistic: str
     pass_share: float
     agreement: Study
-    annotators: tuple[AnnotatorStatistics, ...]
+    annotators: list[Json]
     assistance: tuple[Row, ...]
     notes: tuple[str, ...]
 
@@ -102,7 +76,13 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
-    annotators = tuple(annotator_statistics(service, wrong, crowd))
+    annotators = annotator_statistics(service, wrong, crowd)
+    for row in annotators:
+        if n := row["contradicted"]:
+            notes.append(
+                f"{n} of {row['answered']} answers of {row['annotator']} {'claims' if n == 1 else 'claim'} more time "
+                "than had passed by the server's clock"
+            )
     not_excluded = {person.annotator for person in service.state.not_excluded}
     return Quality(
         statistic=service.task_type.coefficients[0],
@@ -110,7 +90,7 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
         agreement=study,
         annotators=annotators,
         assistance=tuple(automation_bias([case for case in wrong if case.annotator in not_excluded])),
-        notes=(*notes, *_clock_notes(annotators)),
+        notes=tuple(notes),
     )
 
 
@@ -191,8 +171,13 @@ def _bands(lengths: dict[str, int]) -> dict[str, str]:
 
 def annotator_statistics(
     service: CampaignService, wrong: list[Case] | None = None, crowd: JudgmentTable | None = None
-) -> list[AnnotatorStatistics]:
-    """Return the statistics of all annotators, in order of joining.
+) -> list[Json]:
+    """Return the row of each annotator (`status.row_of`) with further statistics, in order of joining.
+
+    `by_aspect` contains the agreement with the merged votes of the other annotators, and `agreement` the mean over
+    aspects; if it is None, `why` gives the reason. `pace` is the annotator's median time per task divided by that of
+    the campaign. `endorsement` is the fraction of the `endorsement_n` answers to wrong machine verdicts that agree with
+    the machine.
 
     `wrong` is the result of `automation_bias.cases`, and `crowd` that of `crowd_votes`, if available already.
     """
@@ -204,23 +189,26 @@ def annotator_statistics(
     cases_by_annotator: dict[str, list[Case]] = {}
     for case in wrong:
         cases_by_annotator.setdefault(case.annotator, []).append(case)
-    annotators = []
+    rows = []
     for person in people:
         by_aspect = agreements.get(person.annotator, {})
         main = [value for aspect, value in by_aspect.items() if aspect not in service.task_type.side_aspects]
         values = [value for value in main if value is not None]
         reason = "answers of excluded annotators are not compared" if person.excluded else why
         seconds = person.seconds_median
-        statistics = AnnotatorStatistics(
-            person,
-            seconds / campaign_median if seconds is not None and campaign_median else None,
-            fmean(values) if values else None,
-            by_aspect,
-            None if values else reason,
-            *endorsement_rate(cases_by_annotator.get(person.annotator, [])),
+        endorsement, n = endorsement_rate(cases_by_annotator.get(person.annotator, []))
+        rows.append(
+            row_of(service, person)
+            | {
+                "pace": seconds / campaign_median if seconds is not None and campaign_median else None,
+                "agreement": fmean(values) if values else None,
+                "by_aspect": by_aspect,
+                "why": None if values else reason,
+                "endorsement": endorsement,
+                "endorsement_n": n,
+            }
         )
-        annotators.append(statistics)
-    return annotators
+    return rows
 
 
 def _agreement_by_annotator(
@@ -239,17 +227,6 @@ def _agreement_by_annotator(
     except UsageError as error:
         return {}, str(error)
     return agreements, f"fewer than {FEWEST} answers to tasks that others answered, or all answers are equal"
-
-
-def _clock_notes(annotators: Sequence[AnnotatorStatistics]) -> Iterator[str]:
-    for person in (annotator.person for annotator in annotators):
-        n = person.contradicted
-        if n:
-            verb = "claims" if n == 1 else "claim"
-            yield (
-                f"{n} of {len(person.answers)} answers of {person.annotator} {verb} more time than had passed "
-                "by the server's clock"
-            )
 
 
 def _is_of_all_documents(row: Row) -> bool:

@@ -79,13 +79,14 @@ def expected_end(state: State, needed: int, now: int) -> Json:
     return {"at": round(now + left / pace * HOUR), "pace": pace, "left": left, "how": how}
 
 
-def people(service: CampaignService, state: State) -> list[Json]:
+def people(service: CampaignService) -> list[Json]:
     """Return one row per annotator, in order of joining."""
-    return [row_of(service, person) for person in state.people.values()]
+    return [row_of(service, person) for person in service.state.people.values()]
 
 
-def person_statistics(person: Person) -> Json:
-    """Return the counts and times of one annotator."""
+def row_of(service: CampaignService, person: Person) -> Json:
+    """Return the row of one annotator, for `annotate status` and the pages."""
+    campaign = service.campaign
     return {
         "annotator": person.annotator,
         "arm": person.arm,
@@ -94,17 +95,10 @@ def person_statistics(person: Person) -> Json:
         "answered": len(person.answers),
         "checks_seen": person.checks_seen,
         "checks_passed": person.checks_passed,
+        "check_rate": person.checks_passed / person.checks_seen if person.checks_seen else None,
         "seconds_median": person.seconds_median,
         "seconds_waited": person.seconds_waited,
         "contradicted": person.contradicted,
-    }
-
-
-def row_of(service: CampaignService, person: Person) -> Json:
-    """Return the row of one annotator in the table of annotators."""
-    campaign = service.campaign
-    return {
-        **person_statistics(person),
         "platform": person.visitor["platform"],
         "stage": stage_of(campaign, len(service.tasks.training), person),
         "batches": person.finished,

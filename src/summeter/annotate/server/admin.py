@@ -26,7 +26,6 @@ from summeter.annotate.server.security import cookie_of, same_origin, set_cookie
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
-    from summeter.annotate.analysis.quality import AnnotatorStatistics
     from summeter.meta.results import Row
 
 COOKIE = "summeter-admin"
@@ -49,12 +48,6 @@ COEFFICIENTS = {
     "ac1": "Gwet's AC1",
     "identical": "share of identical votes",
     "span_f1": "F1 of marked characters",
-}
-FILTERS = {
-    "all": "All answers",
-    "checks": "Attention checks",
-    "failed": "Failed checks",
-    "differs": "Others differ",
 }
 COLUMNS: dict[str, Callable[[Any], Any]] = {
     "Annotator": lambda row: row["annotator"],
@@ -124,7 +117,7 @@ class _Admin:
 
         def values(service: CampaignService) -> Json:
             now = status(service, service.state, self.service.now(), service.log.last_seq)
-            rows = people(service, service.state)
+            rows = people(service)
             hidden = {"Pay"} if now["pay"] is None else set()
             if len({row["arm"] for row in rows}) < 2:
                 hidden.add("Arm")
@@ -152,8 +145,10 @@ class _Admin:
             from summeter.annotate.analysis.quality import in_words, quality  # statistics: slow to load
 
             found = quality(service)
-            annotators = [one.to_json() for one in found.annotators]
-            annotators.sort(key=lambda row: (9 if row["agreement"] is None else row["agreement"], -row["answered"]))
+            annotators = sorted(
+                found.annotators,
+                key=lambda row: (9 if row["agreement"] is None else row["agreement"], -row["answered"]),
+            )
             return {
                 "main": found.headline(),
                 "agreement": list(found.agreement),
@@ -177,11 +172,11 @@ class _Admin:
             raise Refusal(422, "invalid", "must be a number of at most nine digits", "from")
 
         def values(service: CampaignService) -> Json:
-            from summeter.annotate.analysis.annotator import SHOWN, annotator_page, statistics_of
+            from summeter.annotate.analysis.annotator import FILTERS, SHOWN, annotator_page
 
-            one = statistics_of(self.reader.annotator_statistics(), name)
+            rows = self.reader.annotator_statistics()
             return {
-                "one": annotator_page(service, one, only=only, begin=int(begin)),
+                "one": annotator_page(service, rows, name, only=only, begin=int(begin)),
                 "only": only,
                 "begin": int(begin),
                 "shown": SHOWN,
@@ -302,13 +297,13 @@ class Reader:
         self._main = service
         self._service: CampaignService | None = None
         self._lock = threading.RLock()
-        self._statistics: tuple[int, list[AnnotatorStatistics]] | None = None
+        self._statistics: tuple[int, list[Json]] | None = None
 
-    def annotator_statistics(self) -> list[AnnotatorStatistics]:
+    def annotator_statistics(self) -> list[Json]:
         """Return the statistics of all annotators, cached until the log grows."""
         from summeter.annotate.analysis.quality import annotator_statistics
 
-        def query(service: CampaignService) -> list[AnnotatorStatistics]:
+        def query(service: CampaignService) -> list[Json]:
             if self._statistics is None or self._statistics[0] != service.log.last_seq:
                 self._statistics = service.log.last_seq, annotator_statistics(service)
             return self._statistics[1]
