@@ -21,7 +21,7 @@ from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Rater, Sample, Units
 from summeter.records import Judgment, Span, Target, UsageError
 from summeter.scoring.table import Categorical, JudgmentTable
-from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
+from summeter.stats import cohen_kappa, fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha
 
 NAN = float("nan")
 
@@ -133,11 +133,11 @@ def test_draws_equal_the_statistic_on_resampled_units(rows: list[list[float]], s
         "kappa_fleiss": fleiss_kappa(votes, scale, documents),
         "ac1": gwet_ac1(votes, scale, documents),
         "ac2": gwet_ac2(votes, "quadratic", scale, documents),
-        "kappa_cohen": mean_cohen_kappa(votes, scale=scale, clusters=documents),
+        "kappa_cohen": cohen_kappa(votes, scale=scale, clusters=documents),
     }
     slow = {
         "kappa_fleiss": lambda v: fleiss_kappa(v, scale), "ac1": lambda v: gwet_ac1(v, scale),
-        "ac2": lambda v: gwet_ac2(v, scale=scale), "kappa_cohen": lambda v: mean_cohen_kappa(v, scale=scale),
+        "ac2": lambda v: gwet_ac2(v, scale=scale), "kappa_cohen": lambda v: cohen_kappa(v, scale=scale),
     }  # fmt: skip
     for draw, row in enumerate(times):
         columns = np.repeat(np.arange(votes.shape[1]), row[documents])

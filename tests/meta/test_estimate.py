@@ -168,15 +168,15 @@ class TestCoverage:
         machine = human + rng.normal(0.1, 0.1, 400)
         got = coverage(human, machine, 40, CoverageOptions(draws=400, seed=1))
         # 400 draws at .95 have a standard error of .011.
-        assert got.rate == pytest.approx(0.95, abs=0.035)
-        assert got.narrower < 0.75
-        assert abs(got.bias) < 0.01
-        assert got.machine_bias == pytest.approx(0.1, abs=0.02)
+        assert got.value == pytest.approx(0.95, abs=0.035)
+        assert got.details["width"] / got.details["human_width"] < 0.75
+        assert abs(got.details["bias"]) < 0.01
+        assert got.details["machine_bias"] == pytest.approx(0.1, abs=0.02)
 
     def test_a_useless_machine_costs_little(self) -> None:
         rng = np.random.default_rng(6)
         got = coverage(rng.random(200), rng.random(200), 40, CoverageOptions(draws=200))
-        assert 0.93 < got.narrower < 1.02
+        assert 0.93 < got.details["width"] / got.details["human_width"] < 1.02
 
     def test_a_system_without_labels_is_undefined(self) -> None:
         table: Table = {"a": [1, 2, 3, 4, 5], "b": [1, None, None, None, None]}

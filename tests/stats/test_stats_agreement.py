@@ -22,7 +22,6 @@ from summeter.stats import (
     icc,
     krippendorff_alpha,
     masi_alpha,
-    mean_cohen_kappa,
     mean_pairwise,
     span_f1,
 )
@@ -160,11 +159,11 @@ def test_cohen_as_in_scikit_learn(weights: str, name: str | None, pairs: list[tu
 def test_mean_cohen_over_pairs_by_hand() -> None:
     a, b, c = [1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, None]
     single = [cohen_kappa([x, y]).value for x, y in ((a, b), (a, c), (b, c))]
-    got = mean_cohen_kappa([a, b, c])
+    got = cohen_kappa([a, b, c])
     assert got.value == pytest.approx(np.mean(single))
     assert (got.n, got.details["raters"], got.details["votes"]) == (4, 3, 11)
-    assert mean_cohen_kappa([[1, 1], [1, 1]]).reason == "constant input"
-    assert mean_cohen_kappa([[1, None], [None, 1]]).reason == "no item has 2 votes"
+    assert cohen_kappa([[1, 1], [1, 1]]).reason == "constant input"
+    assert cohen_kappa([[1, None], [None, 1]]).reason == "no item has 2 votes"
 
 
 def test_fleiss_published_example() -> None:
@@ -215,7 +214,7 @@ def test_full_agreement_is_one_and_order_does_not_matter(weights: str, matrix: l
     scale = [0, 1, 2, 3, 4]
     for coefficient in (
         partial(gwet_ac2, weights=weights, scale=scale), partial(fleiss_kappa, scale=scale),
-        partial(mean_cohen_kappa, weights=weights, scale=scale),
+        partial(cohen_kappa, weights=weights, scale=scale),
     ):  # fmt: skip
         got, turned = coefficient(matrix), coefficient([row[::-1] for row in matrix[::-1]])
         assert (got.value is None) == (turned.value is None)

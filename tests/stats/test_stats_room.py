@@ -63,7 +63,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         results += [stats.krippendorff_alpha(matrix, level) for level in stats.MeasurementLevel]
         results += [stats.icc(matrix, model) for model in stats.Model]
         results += [stats.gwet_ac2(matrix, weights) for weights in stats.Weights]
-        results += [stats.cohen_kappa(matrix), stats.mean_cohen_kappa(matrix), stats.fleiss_kappa(matrix)]
+        results += [stats.cohen_kappa(matrix), stats.fleiss_kappa(matrix)]
         results += [stats.mean_pairwise(matrix)]
         results += [stats.best_rates(matrix).statistics, stats.win_rates(matrix).statistics]
         results += [

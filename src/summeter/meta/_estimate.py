@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -31,7 +31,7 @@ from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
 from summeter.records import UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
-from summeter.stats import Bootstrap, Estimate, Status, correlate, labels_needed, ppi_mean
+from summeter.stats import Bootstrap, Estimate, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Labels, codes, generator, split_rows, undefined
 from summeter.tables import interval
 
@@ -245,34 +245,6 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
 # ---- simulated coverage ----
 
 
-class Coverage(NamedTuple):
-    """Coverage and width of intervals over `draws` simulated draws.
-
-    `rate` is the coverage of the estimate's intervals; `low` and `high` are the ends of the interval of `rate`, which
-    `interval` describes. `human_rate` is the coverage of intervals from labels alone. `width` and `human_width` are the
-    mean widths of the two kinds of intervals. `bias` is the mean error of the estimate, and `machine_bias` the error of
-    the machine mean over all documents.
-    """
-
-    rate: float
-    low: float | None
-    high: float | None
-    human_rate: float
-    width: float
-    human_width: float
-    bias: float
-    machine_bias: float
-    draws: int
-    labels: int
-    truth: float
-    interval: str | None = None
-
-    @property
-    def narrower(self) -> float:
-        """Mean width of the estimate's interval relative to that from labels alone."""
-        return self.width / self.human_width if self.human_width else 1.0
-
-
 class CoverageOptions(IntervalOptions):
     """Settings of simulated estimates."""
 
@@ -290,11 +262,13 @@ class SimulateOptions(Selection, GoldAtLeast, CoverageOptions):
 
 def coverage(
     human: Floats, machine: Floats, labels: int, options: CoverageOptions, clusters: Labels | None = None
-) -> Coverage:
-    """Simulate estimates from `labels` labelled clusters (documents).
+) -> Estimate:
+    """Return the coverage of estimates from `labels` labelled clusters (documents), simulated in `n` draws.
 
-    Rows in which either judgment is NaN are left out. Raises UsageError unless `labels` is at least 2 and less than the
-    number of clusters.
+    `details` holds the mean `width` of the intervals, and `human_coverage` and `human_width`, those of intervals from
+    labels alone; the mean error (`bias`) of the estimates, the error of the machine mean over all documents
+    (`machine_bias`), and the `truth`. Rows in which either judgment is NaN are left out. Raises UsageError unless
+    `labels` is at least 2 and less than the number of clusters.
     """
     rng = generator(options.seed)
     both = ~(np.isnan(human) | np.isnan(machine))
@@ -322,20 +296,12 @@ def coverage(
     inside = ((low <= truth) & (truth <= high)).astype(np.float64)
     alone = (human_low <= truth) & (truth <= human_high)
     rate = Bootstrap(len(inside), RESAMPLES, seed=options.seed, by="draw").mean(inside)
-    return Coverage(
-        rate=float(inside.mean()),
-        low=rate.low,
-        high=rate.high,
-        human_rate=float(alone.mean()),
-        width=float((high - low).mean()),
-        human_width=float((human_high - human_low).mean()),
-        bias=float((value - truth).mean()),
-        machine_bias=float(machine.mean() - truth),
-        draws=options.draws,
-        labels=labels,
-        truth=truth,
-        interval=rate.interval,
-    )
+    details = {
+        "width": float((high - low).mean()), "human_width": float((human_high - human_low).mean()),
+        "human_coverage": float(alone.mean()), "bias": float((value - truth).mean()),
+        "machine_bias": float(machine.mean() - truth), "truth": truth,
+    }  # fmt: skip
+    return replace(rate, details=details)
 
 
 @study(SimulateOptions)
@@ -360,20 +326,13 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
             except UsageError as error:
                 rows.append(interval_row(undefined(str(error), missing=part.missing), about, statistic="coverage"))
                 continue
-            details: dict[str, Any] = {
-                "labels": labels, "draws": options.draws, "resample_unit": str(options.resample_unit),
-                "seed": options.seed,
-                "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias,
-                "truth": got.truth,
-            }  # fmt: skip
-            rate = Estimate(got.rate, options.draws, part.missing, got.low, got.high, method=got.interval)
-            if got.low is None:
-                rate = replace(
-                    rate, status=Status.NO_INTERVAL, reason="no interval, because there are fewer than 2 draws"
-                )
-            width = Estimate(got.narrower, options.draws, part.missing)
+            width, human_width = got.details["width"], got.details["human_width"]
+            settings = {"labels": labels, "draws": options.draws, "resample_unit": str(options.resample_unit)}
+            details = {**got.details, **settings, "seed": options.seed}
+            rate = replace(got, missing=part.missing)
+            ratio = Estimate(width / human_width if human_width else 1.0, options.draws, part.missing)
             rows.append(interval_row(rate, about, statistic="coverage", details=details))
-            rows.append(interval_row(width, about, statistic="width_ratio", details=details))
+            rows.append(interval_row(ratio, about, statistic="width_ratio", details=details))
     return Study(
         STUDY,
         rows,

@@ -230,8 +230,8 @@ def _steps(
     steps = []
     for size in sizes:
         simulated = [coverage(values, machine, size, simulation) for values in proxies.values()]
-        halves = [result.width / 2 for result in simulated]
-        alone = fmean(result.human_width / 2 for result in simulated)
+        halves = [got.details["width"] / 2 for got in simulated]
+        alone = fmean(got.details["human_width"] / 2 for got in simulated)
         details = {"least": min(halves), "most": max(halves), "labels_alone": alone, **settings}
         steps.append(
             Row(**merged(named(votes.judge), details=details), study="plan", gold_aspect=votes.judge.aspect,

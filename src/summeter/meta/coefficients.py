@@ -36,7 +36,6 @@ from summeter.stats import (
     icc,
     krippendorff_alpha,
     masi_alpha,
-    mean_cohen_kappa,
     mean_of_items,
     mean_pairwise,
     of_rows,
@@ -209,9 +208,7 @@ def ratings(sample: Sample) -> Floats:
 
 
 def _cohen(sample: Sample, clusters: Ints) -> Measurement:
-    raters = ratings(sample)
-    kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
-    return kappa(raters, scale=scale_of(sample) or None, clusters=clusters)
+    return cohen_kappa(ratings(sample), scale=scale_of(sample) or None, clusters=clusters)
 
 
 def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) -> Measurement:

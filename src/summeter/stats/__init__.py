@@ -16,7 +16,6 @@ from .agreement import (
     icc,
     krippendorff_alpha,
     masi_alpha,
-    mean_cohen_kappa,
     mean_of_items,
     mean_pairwise,
 )
@@ -106,7 +105,6 @@ __all__ = [
     "labels_to_find",
     "least_p",
     "masi_alpha",
-    "mean_cohen_kappa",
     "mean_of_items",
     "mean_pairwise",
     "of_rows",

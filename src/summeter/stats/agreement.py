@@ -377,13 +377,12 @@ def cohen_kappa(
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
-    """Return Cohen's kappa of two raters (Cohen, 1960; weighted: Cohen, 1968).
+    """Return Cohen's kappa of two raters (Cohen, 1960; weighted: Cohen, 1968), or the mean over all pairs of raters.
 
     Kappa is (po - pe) / (1 - pe), where po is the observed and pe the expected agreement on the items that both judged.
-
     pe is computed from each rater's distribution over the categories. Kappa is undefined if both raters give the same
-    category to all items. Raises ValueError if there are not exactly two rows; for more raters, see
-    ``mean_cohen_kappa``.
+    category to all items. In a mean (Light, 1971), pairs whose kappa is undefined are left out, and ``n`` is the number
+    of items with at least two votes.
 
     Two raters with the votes 1 1 0 0 and 1 0 0 0: po = .75, pe = .5 * .25 + .5 * .75 = .5, kappa = .5.
 
@@ -391,24 +390,10 @@ def cohen_kappa(
     0.5
     """
     cells, categories = _code_matrix(votes, scale)
-    if len(cells) != 2:
-        raise ValueError(f"Cohen's kappa is for 2 raters, got {len(cells)}")
-    return _cohen(cells[0], cells[1], weight_matrix(max(1, len(categories)), weights), clusters)
-
-
-def mean_cohen_kappa(
-    votes: Votes,
-    weights: str = Weights.IDENTITY,
-    scale: Sequence[Hashable] | None = None,
-    clusters: Ints | None = None,
-) -> Measurement:
-    """Return the mean of Cohen's kappa over all pairs of raters with items in common (Light, 1971).
-
-    Pairs whose kappa is undefined are left out; ``n`` is the number of items with at least two votes.
-    """
-    cells, categories = _code_matrix(votes, scale)
     weight = weight_matrix(max(1, len(categories)), weights)
     pairs = [_cohen(left, right, weight, clusters) for left, right in combinations(cells, 2)]
+    if len(cells) == 2:
+        return pairs[0]
 
     def mean(draws: Floats) -> Floats:
         return mean_present(np.array([pair.weighted(draws) for pair in pairs]).reshape(len(pairs), len(draws)))
@@ -427,7 +412,7 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Me
         None,
         n,
         len(both) - n,
-        reason=CONSTANT if n else "no item was judged by both raters",
+        reason=CONSTANT if n else NOT_PAIRED,
         width=q * q,
         details=_rests_on(2, 2 * n),
     )
