@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -83,17 +83,18 @@ def import_outputs(data: Data, raw: str | Path, out: str | Path, parser: Parser 
     dataset = load(data)
     folder = Path(out)
     check_folder(folder)
-    outputs, repeated, contradicted = _read_outputs(dataset, raw)
-    groups: dict[JudgeKey, list[Output]] = {}
-    for output in outputs:
-        groups.setdefault(output.judge, []).append(output)
-    judges = [_Judge(dataset, group, parser) for group in groups.values()]
+    items = _Items(dataset)
+    rows, repeated, contradicted = _read_rows(items, raw)
+    groups: dict[JudgeKey, list[RawRow]] = {}
+    for row in rows:
+        groups.setdefault(row.judge, []).append(row)
+    judges = [_Judge(items, group, parser, repeated[key], contradicted[key]) for key, group in groups.items()]
     save(dataset, folder / "data")
     options = {"parser": parser, "imported": Path(raw).name}
     manifest = new_manifest(dataset, [judge.entry for judge in judges], options)
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
-        imported = tuple(judge.write(journal, store, repeated, contradicted) for judge in judges)
+        imported = tuple(judge.write(journal, store) for judge in judges)
         journal.sort_files(manifest.judges, dataset)
         run = ImportedRun(folder, data=dataset)
         finish(run, journal, manifest, "complete")
@@ -146,6 +147,11 @@ class RawRow(BaseModel):
         self.unit = self.unit or ("summary" if self.rival is None else "pair")
         return self
 
+    @property
+    def judge(self) -> JudgeKey:
+        """The key of the row's judge."""
+        return self.evaluator, self.model, self.output is not None
+
 
 def _convert(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return the text cells of a table with numbers parsed and without empty cells; an empty reply is kept.
@@ -163,24 +169,11 @@ def _convert(cells: Mapping[str, Any]) -> dict[str, Any]:
     return converted
 
 
-class Output(NamedTuple):
-    """A valid row with its item."""
-
-    row: RawRow
-    item: Item
-
-    @property
-    def judge(self) -> JudgeKey:
-        """The key of the row's judge."""
-        return self.row.evaluator, self.row.model, self.row.output is not None
-
-
-def _read_outputs(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeKey], Counter[JudgeKey]]:
+def _read_rows(items: _Items, raw: str | Path) -> tuple[list[RawRow], Counter[JudgeKey], Counter[JudgeKey]]:
     """Return the rows to import, and the numbers of repeated and of contradictory rows by judge."""
-    faults, lookup = Faults(file_name(raw)), _Lookup(data)
-    outputs: dict[tuple[Any, ...], Output] = {}
-    repeated: Counter[JudgeKey] = Counter()
-    contradicted: Counter[JudgeKey] = Counter()
+    faults = Faults(file_name(raw))
+    rows: dict[tuple[Any, ...], RawRow] = {}
+    repeated, contradicted = Counter[JudgeKey](), Counter[JudgeKey]()
     try:
         file_format = format_of(raw)
     except UsageError:  # its message suggests --input-format, which is an option for the data
@@ -193,34 +186,31 @@ def _read_outputs(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter
             for field, message in explained(error, lambda _, details: problem_of(details)):
                 faults.add(line.line, field, message)
             continue
-        if (fault := lookup.fault(row)) is not None:
+        if (fault := items.fault(row)) is not None:
             faults.add(line.line, *fault)
             continue
-        output = Output(row, lookup.item(row))
-        key = (*output.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
-        if key in outputs:
-            earlier = outputs[key].row
-            repeated[output.judge] += 1
-            contradicted[output.judge] += earlier.attempt == row.attempt and earlier.value != row.value
-        if key not in outputs or (row.attempt or 0) >= (outputs[key].row.attempt or 0):
-            outputs[key] = output
+        key = (*row.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
+        earlier = rows.get(key)
+        if earlier is not None:
+            repeated[row.judge] += 1
+            contradicted[row.judge] += earlier.attempt == row.attempt and earlier.value != row.value
+        if earlier is None or (row.attempt or 0) >= (earlier.attempt or 0):
+            rows[key] = row
     faults.stop()
-    if not outputs:
+    if not rows:
         raise UsageError(f"{file_name(raw)} contains no rows")
-    return list(outputs.values()), repeated, contradicted
+    return list(rows.values()), repeated, contradicted
 
 
-class _Lookup:
-    """Checks rows against the data and the catalog; queries of the catalog are cached."""
+class _Items:
+    """The items of the rows, and checks of the rows against the data and the catalog."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
         self.summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
         self.names = frozenset(names())
-        self.has_aspect = cache(_has_aspect)
-        self.evaluator = cache(_evaluator)
 
-    def item(self, row: RawRow) -> Item:
+    def of(self, row: RawRow) -> Item:
         """Return the item of a valid row."""
         rival = None if row.rival is None else self.summaries[row.doc_id, row.rival]
         return item_of(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], rival)
@@ -233,7 +223,7 @@ class _Lookup:
                     f"{row.evaluator!r} is not in the catalog, so its outputs cannot be read. See `summeter list "
                     "evaluators`"
                 )
-            if not self.has_aspect(row.evaluator, row.aspect):
+            if not _has_aspect(row.evaluator, row.aspect):
                 aspects = ", ".join(find(row.evaluator).aspects)
                 return "aspect", f"{row.evaluator!r} has no aspect {row.aspect!r}. Its aspects are: {aspects}"
         for system in filter(None, (row.system, row.rival)):
@@ -245,14 +235,14 @@ class _Lookup:
         unit = (row.unit or "summary").replace("_", " ")
         if row.unit in _NUMBERED:
             owner, units = _NUMBERED[row.unit]
-            number = len(units(self.item(row)))
+            number = len(units(self.of(row)))
             if row.index is None:
                 return "index", f"is missing. Give the number of the {unit}, counted from 0"
             if row.index >= number and (number or owner == "summary"):  # the key facts may not be in the data
                 plural = "s" * (number != 1)
                 return "index", f"{row.index} is out of range: the {owner} has {number} {unit}{plural}, counted from 0"
         # The unit and the value must be possible for the evaluator.
-        evaluator = self.evaluator(row.evaluator, row.aspect) if row.evaluator in self.names else None
+        evaluator = _evaluator(row.evaluator, row.aspect) if row.evaluator in self.names else None
         if evaluator is None:
             return None
         scale = evaluator.rating_scale
@@ -268,6 +258,7 @@ class _Lookup:
         return None
 
 
+@cache
 def _has_aspect(name: str, aspect: str) -> bool:
     """Return whether the evaluator can judge an aspect.
 
@@ -281,6 +272,7 @@ def _has_aspect(name: str, aspect: str) -> bool:
     return True
 
 
+@cache
 def _evaluator(name: str, aspect: str) -> Evaluator | None:
     """Return the evaluator in the catalog that judges an aspect.
 
@@ -296,12 +288,13 @@ def _evaluator(name: str, aspect: str) -> Evaluator | None:
 class _Judge:
     """The rows of one judge."""
 
-    def __init__(self, data: Dataset, outputs: Sequence[Output], parser: Parser) -> None:
-        self.data, self.outputs, self.parser = data, outputs, parser
-        first = outputs[0].row
+    def __init__(self, items: _Items, rows: Sequence[RawRow], parser: Parser, repeated: int, contradicted: int) -> None:
+        self.items, self.rows, self.parser = items, rows, parser
+        self.repeated, self.contradicted = repeated, contradicted
+        first = rows[0]
         raw = first.output is not None
         evaluator = find(first.evaluator) if raw else None
-        aspects = tuple(dict.fromkeys(output.row.aspect for output in outputs))
+        aspects = tuple(dict.fromkeys(row.aspect for row in rows))
         # Created before anything is written, because an unknown aspect is an error.
         self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in aspects} if raw else {}
         # The evaluator defines the aspects of a raw reply, the row that of a value.
@@ -309,7 +302,7 @@ class _Judge:
         self.aspects = tuple(dict.fromkeys(active)) if raw else aspects
         fields: dict[str, object] = {"judge": first.model, "source": "import"}
         if evaluator:
-            split = splitter(data) if evaluator.reads_sentences else None
+            split = splitter(items.data) if evaluator.reads_sentences else None
             fields |= {"parser": parser, "split": split, "v": evaluator.version}
         self.signature = signature(first.evaluator, fields)
         self.entry = JudgeEntry(
@@ -322,16 +315,12 @@ class _Judge:
             imported=True,
         )
 
-    def write(
-        self, journal: Journal, store: CallStore, repeated: Mapping[Any, int], contradicted: Mapping[Any, int]
-    ) -> Imported:
-        """Write all judgments, and return their counts.
-
-        Summaries without an output are skipped with a reason if their system has outputs.
-        """
+    def write(self, journal: Journal, store: CallStore) -> Imported:
+        """Write all judgments, and return their counts."""
         judged: dict[ItemKey, list[Judgment]] = {}
-        for output in self.outputs:
-            judged.setdefault(item_key(output.item), []).extend(self._judgments(output, store))
+        for row in self.rows:
+            item = self.items.of(row)
+            judged.setdefault(item_key(item), []).extend(self._judgments(row, item, store))
         for item, judgment in self._missing_units():
             judged[item_key(item)].append(judgment)
         ok = failed = 0
@@ -355,30 +344,36 @@ class _Judge:
                 else:
                     failed += 1
                     reasons[unusable.reason or ""] = reasons.get(unusable.reason or "", 0) + 1
-        absent = list(self._absent(judged))
-        for key, judgments in absent:
-            journal.judged(self.entry, key, judgments)
+        # Summaries without an output are skipped if their system has other outputs.
+        absent = 0
+        systems = {system for _, system, rival in judged if rival is None}
+        for summary in self.items.data.summaries:
+            key = (summary.document_id, summary.system, None)
+            if summary.system in systems and key not in judged:
+                item = item_of(self.items.data.documents[summary.document_id], summary)
+                skipped = [self._judgment(item, each, status="skipped", reason=NO_OUTPUT) for each in self.aspects]
+                journal.judged(self.entry, key, skipped)
+                absent += 1
         return Imported(
             self.entry.name,
             self.signature,
             self.aspects,
-            len(self.outputs),
-            repeated.get(self.outputs[0].judge, 0),
+            len(self.rows),
+            self.repeated,
             ok,
             failed,
-            len(absent),
-            contradicted.get(self.outputs[0].judge, 0),
+            absent,
+            self.contradicted,
             reasons,
             next((dict(count.faults) for count in reply_counts(written)), {}),
         )
 
-    def _judgments(self, output: Output, store: CallStore) -> list[Judgment]:
-        row = output.row
+    def _judgments(self, row: RawRow, item: Item, store: CallStore) -> list[Judgment]:
         if row.output is None:
             unit = row.unit or "summary"
             binary = unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
             label = int(row.value) if binary and row.value is not None else None
-            return [self._judgment(output.item, row.aspect, unit, row.index, value=row.value, label=label)]
+            return [self._judgment(item, row.aspect, unit, row.index, value=row.value, label=label)]
         request = {
             "imported": row.evaluator,
             "aspect": row.aspect,
@@ -390,9 +385,9 @@ class _Judge:
         key = digest([request, row.output])
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
         evaluator = self.evaluators[row.aspect]
-        judgments = evaluator.unjudged(output.item, self.signature)
+        judgments = evaluator.unjudged(item, self.signature)
         if judgments is None:
-            judgments = evaluator.read(row.output, output.item, self.parser, self.signature)
+            judgments = evaluator.read(row.output, item, self.parser, self.signature)
         return [judgment.model_copy(update={"model": row.model, "calls": (key,)}) for judgment in judgments]
 
     def _judgment(
@@ -406,27 +401,17 @@ class _Judge:
 
         Items in which no sentence or no key fact has a value are left out.
         """
-        with_value: dict[tuple[Any, ...], dict[int, Output]] = {}
-        for output in self.outputs:
-            row = output.row
+        with_value: dict[tuple[Any, ...], dict[int, RawRow]] = {}
+        for row in self.rows:
             if row.output is None and row.index is not None and row.unit in _NUMBERED:
-                with_value.setdefault((item_key(output.item), row.aspect, row.unit), {})[row.index] = output
-        for (_, aspect, unit), by_index in with_value.items():
-            item = next(iter(by_index.values())).item
+                key = row.doc_id, row.system, row.rival, row.aspect, row.unit
+                with_value.setdefault(key, {})[row.index] = row
+        for (*_, aspect, unit), by_index in with_value.items():
+            item = self.items.of(next(iter(by_index.values())))
             _, units = _NUMBERED[unit]
             reason = f"there is no value for this {unit.replace('_', ' ')}"
             for index in sorted(set(range(len(units(item)))) - set(by_index)):
                 yield item, self._judgment(item, aspect, unit, index, status="skipped", reason=reason)
-
-    def _absent(self, judged: Collection[ItemKey]) -> Iterator[tuple[ItemKey, list[Judgment]]]:
-        """Yield skipped judgments for each summary without an output if its system has other outputs."""
-        systems = {system for _, system, rival in judged if rival is None}
-        for summary in self.data.summaries:
-            key = (summary.document_id, summary.system, None)
-            if summary.system in systems and key not in judged:
-                item = item_of(self.data.documents[summary.document_id], summary)
-                skipped = (self._judgment(item, each, status="skipped", reason=NO_OUTPUT) for each in self.aspects)
-                yield key, list(skipped)
 
 
 def _reader(name: str, aspect: str) -> Evaluator:
