@@ -49,22 +49,30 @@ class TestTheDisk:
         assert said.count("\n") == 1
 
     @pytest.mark.parametrize(
-        ("number", "name"),
-        [(errno.EACCES, "Permission denied"), (errno.ENOTDIR, "Not a directory"), (errno.EISDIR, "Is a directory"),
-         (errno.EEXIST, "File exists"), (errno.ENOENT, "No such file or directory"),
-         (errno.EROFS, "Read-only file system")],
+        ("error", "code", "said"),
+        [
+            *(
+                (OSError(number, os.strerror(number), "no/such/place"), 2,
+                 f"cannot write no/such/place: {os.strerror(number)}")
+                for number in (errno.EACCES, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOENT, errno.EROFS)
+            ),
+            # A failed rename is an error of its target.
+            (OSError(errno.EACCES, "Permission denied", "/a/.tmp", None, "/a/out"), 2,
+             "cannot write /a/out: Permission denied"),
+            (OSError(errno.EIO, "Input/output error"), 1, "Input/output error"),
+            *(
+                (ExceptionGroup("outer", [ExceptionGroup("inner", [OSError(number, "full", "x"), ValueError()])]), 1,
+                 f"no space left on device; {RESUMABLE}")
+                for number in (errno.ENOSPC, errno.EDQUOT)
+            ),
+        ],
     )  # fmt: skip
-    def test_errors_that_the_user_can_fix_exit_with_2(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int, name: str
-    ) -> None:
-        failing(monkeypatch, OSError(number, os.strerror(number), "no/such/place"))
-        assert ended(capsys, "data", "show", "x.jsonl") == (2, f"summeter: cannot write no/such/place: {name}\n")
-
-    def test_the_target_of_a_failed_rename_is_named(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        failing(monkeypatch, OSError(errno.EACCES, "Permission denied", "/a/.tmp", None, "/a/out"))
-        assert ended(capsys, "data", "show", "x.jsonl") == (2, "summeter: cannot write /a/out: Permission denied\n")
+    def test_errors_of_files(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception, code: int,
+        said: str,
+    ) -> None:  # fmt: skip
+        failing(monkeypatch, error)
+        assert ended(capsys, "data", "show", "x.jsonl") == (code, f"summeter: {said}\n")
 
     def test_a_missing_file_cannot_be_read(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -72,20 +80,6 @@ class TestTheDisk:
         failing(monkeypatch, FileNotFoundError(errno.ENOENT, "No such file or directory", str(tmp_path / "gone")))
         _, said = ended(capsys, "data", "show", "x.jsonl")
         assert said == f"summeter: cannot read {tmp_path}/gone: No such file or directory\n"
-
-    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-    def test_a_full_disk_in_a_group_of_errors(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int
-    ) -> None:
-        inner = ExceptionGroup("inner", [OSError(number, os.strerror(number), "x"), ValueError("later")])
-        failing(monkeypatch, ExceptionGroup("outer", [inner]))
-        assert ended(capsys, "data", "show", "x") == (1, f"summeter: no space left on device; {RESUMABLE}\n")
-
-    def test_a_disk_error_without_a_file_name(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        failing(monkeypatch, OSError(errno.EIO, "Input/output error"))
-        assert ended(capsys, "data", "show", "x") == (1, "summeter: Input/output error\n")
 
     def test_unexpected_errors_are_raised(self, monkeypatch: pytest.MonkeyPatch) -> None:
         failing(monkeypatch, ZeroDivisionError("oops"))

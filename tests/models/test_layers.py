@@ -17,7 +17,6 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.layers.base import Checked
 from summeter.models.layers.cache import Cache, refuse_after_write_error, replay
 from summeter.models.layers.formats import FormatFallback
-from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
@@ -237,20 +236,6 @@ def test_a_retry_after_beyond_the_patience_ends_the_call() -> None:
     with pytest.raises(TransientError, match="asks to wait 3600 s, this run waits at most 300 s; gave up after 1 try"):
         run(Retry(llm, rng=random.Random(1), sleep=waits).complete(ask()))
     assert waits.seconds == []
-
-
-# Limits
-
-
-def test_a_failure_releases_its_permit() -> None:
-    limit = RateLimited(Scripted([Rule(error="model")]), RateLimiter(1))
-
-    async def main() -> None:
-        for _ in range(3):
-            with pytest.raises(ModelError):
-                await limit.complete(ask())
-
-    run(main())
 
 
 # Formats

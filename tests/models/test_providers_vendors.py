@@ -258,11 +258,6 @@ def test_anthropic_refusing() -> None:
     )
 
 
-def test_an_exhausted_account_ends_the_run() -> None:
-    said = "Your credit balance is too low to access the Anthropic API."
-    assert isinstance(error(VENDORS["anthropic"], anthropic_error(400, said), STRICT), AccessError)
-
-
 # Google
 
 
@@ -316,12 +311,6 @@ def test_googles_retry_delay_is_in_the_body() -> None:
     caught = error(VENDORS["google"], google_error(429, said, info, Retry_After="2"))
     assert isinstance(caught, TransientError)
     assert caught.retry_after == 2.0
-
-
-def test_googles_daily_quota_ends_the_run() -> None:
-    day = {"@type": "type.googleapis.com/google.rpc.QuotaFailure",
-           "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}  # fmt: skip
-    assert isinstance(error(VENDORS["google"], google_error(429, "x" * 400, day)), AccessError)
 
 
 def test_googles_bad_key_is_a_400() -> None:
@@ -478,19 +467,28 @@ def test_a_model_that_failed_or_is_not_ready_is_retried(status: int) -> None:
     assert isinstance(error(BEDROCK, bedrock_error(status, "Model is not ready")), TransientError)
 
 
+DAILY = {
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}],
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "reply"),
+    ("name", "reply", "advice"),
     [
-        ("bedrock", bedrock_error(400, "The provided model identifier is invalid.")),
-        ("bedrock", bedrock_error(400, "Invocation of model ID m with on-demand throughput isn't supported.")),
-        ("mistral", json_reply({"object": "error", "message": "Invalid model: x", "type": "invalid_model"}, 400)),
-        ("openrouter", fail(400, "a/b is not a valid model ID")),
+        ("bedrock", bedrock_error(400, "The provided model identifier is invalid."), "model's name"),
+        ("bedrock", bedrock_error(400, "Invocation with on-demand throughput isn't supported."), "model's name"),
+        ("mistral", json_reply({"message": "Invalid model: x", "type": "invalid_model"}, 400), "model's name"),
+        ("openrouter", fail(400, "a/b is not a valid model ID"), "model's name"),
+        ("anthropic", anthropic_error(400, "Your credit balance is too low to access the API."), "exhausted"),
+        ("openai", json_reply({"error": {"message": "no", "code": "insufficient_quota"}}, 429), "exhausted"),
+        ("google", google_error(429, "x" * 400, DAILY), "exhausted"),
     ],
 )
-def test_an_unknown_model_ends_the_run(name: str, reply: Reply) -> None:
+def test_an_unknown_model_or_an_exhausted_account_ends_the_run(name: str, reply: Reply, advice: str) -> None:
     caught = error(VENDORS[name], reply, STRICT)
     assert isinstance(caught, AccessError)
-    assert "model's name" in str(caught)
+    assert advice in str(caught)
 
 
 # The part of a prompt that summaries share

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import threading
 from collections import Counter
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 from models.server import Behaviour, Call, Reply, StubServer, fail, ok
 
-from summeter.cli.main import main
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
@@ -95,20 +93,6 @@ class TestABusyServer:
             assert len(server.calls) <= 16
         with StubServer(rated) as server:
             assert Counter(score.status for score in run_on(server.url, out=tmp_path / "run").scores()) == {"ok": 72}
-
-    def test_the_command_ends_well(self, tmp_path: Path) -> None:
-        data = tmp_path / "rows.jsonl"
-        data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-        with StubServer(rated, capacity=4, busy=fail(429, "slow", retry_after="0.05")) as server:
-            command = [
-                "score", str(data), "-e", "rts", "-m", "vllm/m", "--base-url", server.url, "--max-connections", "32",
-                "-o", str(tmp_path / "run"),
-            ]  # fmt: skip
-            with pytest.raises(SystemExit) as end:
-                main(command)
-        assert end.value.code == 0
-        assert Run(tmp_path / "run").manifest.counts["ok"] == 72
-        assert server.turned_away < len(server.calls) / 3
 
 
 class TestAServerThatIsGone:
