@@ -51,7 +51,7 @@ WRITES = (
     "batch",
     "opened",
     "answers",
-    "batch/finish",
+    "finish",
     "return",
 )
 NASTY = (
@@ -140,7 +140,7 @@ class Load:
                     answer = {"values": {"label": "not_supported", "error_types": ["entity error"]}}
                 body = {"answer_id": f"{self.mark}-{number:08d}", "task": task["id"], "answer": answer, "seconds": 2.0}
                 await self.ask(http, "POST", "/api/answers", json=body, headers=head)
-            await self.ask(http, "POST", "/api/batch/finish", json={}, headers=head)
+            await self.ask(http, "POST", "/api/finish", json={}, headers=head)
 
 
 def serve(made: Path) -> tuple[subprocess.Popen[str], str, list[str]]:

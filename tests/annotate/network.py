@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 Json = dict[str, Any]
-PATHS = {"session": "/api/session", "finish": "/api/batch/finish"}
 CSRF = "X-CSRF-Token"
 
 
@@ -85,7 +84,7 @@ class _Browser:
         return f"/{queries[visitor.platform]}"
 
     async def step(self, request: str, body: Json) -> Json:
-        path = PATHS.get(request, f"/api/{request}")
+        path = f"/api/{request}"
         reply = await self.insist("GET" if request == "session" else "POST", path, body)
         if request == "session":
             self.head = {CSRF: reply["csrf"]}

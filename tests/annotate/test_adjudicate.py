@@ -237,7 +237,7 @@ def test_adjudication_over_http_requires_its_link(tmp_path: Path) -> None:
             assert (await decide({"values": {"label": "perhaps"}})).status == 422
             assert (await decide({**crowds.NO, "comment": "read it again"})).status == 200
             assert service.state.adjudicated[key].answer.comment == "read it again"
-            assert (await lead.post("/api/batch/finish", json={}, headers=head)).status == 200
+            assert (await lead.post("/api/finish", json={}, headers=head)).status == 200
             assert (await decide(crowds.YES)).status == 200
             assert service.state.adjudicated[key].answer.values == {"label": "supported"}
             again = (await (await lead.get("/api/session")).json())["batch"]["tasks"][0]

@@ -83,7 +83,7 @@ class Annotator:
                 for number, task in enumerate(batch["tasks"]):
                     if task["answer"] is None:
                         await self.answer(task, f"{self.name}-{batch['number']:03d}-{number:03d}")
-                await self.until_heard("POST", "/api/batch/finish", {})
+                await self.until_heard("POST", "/api/finish", {})
 
     async def answer(self, task: dict[str, Any], answer_id: str) -> None:
         body = {"answer_id": answer_id, "task": task["id"], "answer": made.plain(task), "seconds": 5.0}

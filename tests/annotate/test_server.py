@@ -131,7 +131,7 @@ def test_every_write_needs_the_csrf_token_of_its_session(tmp_path: Path) -> None
             head = await enter(anna, folder, "anna")
             other = await enter(ben, folder, "ben")
             for path in ("consent", "instructions", "qualification", "training", "batch", "opened", "answers",
-                         "batch/finish", "return"):  # fmt: skip
+                         "finish", "return"):  # fmt: skip
                 for wrong in ({}, {CSRF: "0" * 40}, other, {**head, "Origin": "https://evil.example"},
                               {**head, "Sec-Fetch-Site": "cross-site"}):  # fmt: skip
                     reply = await anna.post(f"/api/{path}", json={}, headers=wrong)
@@ -164,7 +164,7 @@ def test_all_stages_and_refusals(tmp_path: Path) -> None:
                 assert (await anna.post("/api/answers", data=data, headers=head)).status == status
             replies = [await (await anna.post("/api/answers", json=given, headers=head)).json() for _ in range(3)]
             assert replies[0] == replies[1] == replies[2]
-            early = await anna.post("/api/batch/finish", json={}, headers=head)
+            early = await anna.post("/api/finish", json={}, headers=head)
             assert (early.status, (await early.json())["error"]["code"]) == (409, "unfinished")
             assert (await (await anna.post("/api/return", json={}, headers=head)).json())["returned"] > 0
 

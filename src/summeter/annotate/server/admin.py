@@ -70,9 +70,9 @@ Page = Callable[..., web.Response]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def add_routes(app: web.Application, service: CampaignService, page: Page) -> AdminAccess:
-    """Add the routes under /admin, and return the object that controls access to them."""
-    admin = _Admin(service, page)
+def add_routes(app: web.Application, service: CampaignService, page: Page) -> Admin:
+    """Add the routes under /admin, and return the object that handles their requests."""
+    admin = Admin(service, page)
     app.router.add_get("/admin", admin.enter)
     app.router.add_get("/admin/quality", admin.protected(admin.quality))
     app.router.add_get("/admin/annotator", admin.protected(admin.annotator))
@@ -81,32 +81,46 @@ def add_routes(app: web.Application, service: CampaignService, page: Page) -> Ad
     app.router.add_post("/admin/reinstate", admin.protected(admin.form(service.reinstate)))
     app.router.add_get("/admin/export/{name}", admin.protected(admin.export))
     app.on_cleanup.append(admin.close)
-    return admin.access
+    return admin
 
 
-class _Admin:
-    """The request handlers of the researcher's pages."""
+class Admin:
+    """The request handlers of the researcher's pages, and their access control.
+
+    The link contains a token, further requests a cookie, and forms also a CSRF token.
+    """
 
     def __init__(self, service: CampaignService, page: Page) -> None:
-        self.service, self.page = service, page
-        self.access, self.reader = AdminAccess(service), Reader(service)
+        self.service, self.page, self.reader = service, page, Reader(service)
+        self._token, self._same = service.folder.keys["admin"], service.names.same
+        self.cookie = service.names.mark("admin-cookie", self._token)
+        self.csrf = service.names.csrf(self.cookie)
+
+    def open_to(self, request: web.Request) -> bool:
+        """Return whether a request has the researcher's cookie."""
+        return self._same(cookie_of(request, COOKIE), "admin-cookie", self._token)
+
+    def may_adjudicate(self, request: web.Request) -> bool:
+        """Return whether a request has the token of the adjudicators' link or the researcher's cookie."""
+        token = request.query.get("token", "")
+        return self._same(token, "adjudication", self._token, length=40) or self.open_to(request)
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
         """Set the cookie if the link contains the token; show the dashboard if it contains none."""
         token = request.query.get("token")
         if token is None:
             return await self.protected(self.dashboard)(request)
-        if not self.access.knows(token):
+        if not self._same(self.service.names.mark("admin-cookie", token), "admin-cookie", self._token):
             return self.page("no_visitor.html", status=401)
         response = web.Response(status=303, headers={"Location": "/admin"})
-        set_cookie(request, response, COOKIE, self.access.cookie, framed=False)
+        set_cookie(request, response, COOKIE, self.cookie, framed=False)
         return response
 
     def protected(self, handler: Handler) -> Handler:
         """Return a handler that refuses requests without the researcher's cookie."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
-            if not self.access.open_to(request):
+            if not self.open_to(request):
                 return self.page("no_visitor.html", status=401)
             return await handler(request)
 
@@ -182,7 +196,7 @@ class _Admin:
                 "shown": SHOWN,
                 "filters": FILTERS,
                 "others": _others,
-                "csrf": self.access.csrf,
+                "csrf": self.csrf,
                 "fast": FAST,
             }
 
@@ -205,7 +219,7 @@ class _Admin:
             form = await request.post()
             annotator, reason = str(form.get("annotator", "")), str(form.get("reason", "")).strip()
             try:
-                if not self.access.has_csrf(str(form.get("csrf", ""))):
+                if not self._same(str(form.get("csrf", "")), "csrf", self.cookie, length=40):
                     raise UsageError("the form has no valid CSRF token; load the page again")
                 if not reason:
                     raise UsageError("the reason is missing; give one for the log")
@@ -258,36 +272,6 @@ class _Admin:
         response = web.Response(status=304) if page is None else page
         response.headers["ETag"] = tag
         return response
-
-
-class AdminAccess:
-    """Access control of the researcher's pages.
-
-    The link contains a token, further requests a cookie, and forms also a CSRF token.
-    """
-
-    def __init__(self, service: CampaignService) -> None:
-        self._names = service.names
-        self._token = service.folder.keys["admin"]
-        self.cookie = service.names.mark("admin-cookie", self._token)
-        self.csrf = service.names.csrf(self.cookie)
-
-    def knows(self, token: str) -> bool:
-        """Return whether a token is the admin token."""
-        return self._names.same(self._names.mark("admin-cookie", token), "admin-cookie", self._token)
-
-    def may_adjudicate(self, request: web.Request) -> bool:
-        """Return whether a request has the token of the adjudicators' link or the researcher's cookie."""
-        token = request.query.get("token", "")
-        return self._names.same(token, "adjudication", self._token, length=40) or self.open_to(request)
-
-    def open_to(self, request: web.Request) -> bool:
-        """Return whether a request has the researcher's cookie."""
-        return self._names.same(cookie_of(request, COOKIE), "admin-cookie", self._token)
-
-    def has_csrf(self, token: str) -> bool:
-        """Return whether a token is the CSRF token of forms."""
-        return self._names.same(token, "csrf", self.cookie, length=40)
 
 
 class Reader:

@@ -6,18 +6,18 @@ import asyncio
 import logging
 import re
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from summeter.annotate.campaign.bodies import LARGEST, Refusal
+from summeter.annotate.campaign.bodies import LARGEST, Refusal, read_body
 from summeter.annotate.campaign.language import REFERENCE, Language, shipped
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.people import ADJUDICATOR, PREVIEW, Visitor
-from summeter.annotate.campaign.requests import about
+from summeter.annotate.campaign.requests import REQUESTS, about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server import admin
@@ -25,7 +25,6 @@ from summeter.annotate.server.limits import BODY_SECONDS, RateLimit, body_timeou
 from summeter.annotate.server.security import (
     CSRF,
     Handler,
-    body_of,
     cookie_of,
     headers,
     own_hosts,
@@ -41,24 +40,6 @@ if TYPE_CHECKING:
 
 APP = Path(__file__).parents[1] / "app"
 COOKIE = "summeter"
-SERVICE: web.AppKey[CampaignService] = web.AppKey("service", CampaignService)
-RATE_LIMIT: web.AppKey[RateLimit] = web.AppKey("rate_limit", RateLimit)
-PAGES: web.AppKey[Any] = web.AppKey("pages", object)
-ADMIN: web.AppKey[admin.AdminAccess] = web.AppKey("admin", admin.AdminAccess)
-
-WRITES = {
-    "consent": "consent",
-    "instructions": "instructions",
-    "qualification": "qualification",
-    "training": "training",
-    "batch": "batch",
-    "opened": "opened",
-    "answers": "answers",
-    "batch/finish": "finish",
-    "return": "return",
-    "reopen": "reopen",
-}
-"""Name of the service request for each path under /api/."""
 
 
 def make_app(
@@ -69,24 +50,24 @@ def make_app(
     `hosts` are host names to accept in addition to those of the campaign and of this machine. `body_seconds` is the
     maximum time in seconds for receiving the body of a request.
     """
-    host_check = own_hosts([*service.campaign.hosts, *hosts])
-    app = web.Application(middlewares=[_refusals, host_check, body_timeout(body_seconds)], client_max_size=LARGEST)
-    app[RATE_LIMIT] = RateLimit()
     service.folder.preload()
-    platform = platform_named(service.campaign.platform.name)
-    app[SERVICE] = service
-    app[PAGES] = _Pages(service)
-    app.on_response_prepare.append(headers(platform))
-    app.router.add_get("/", _enter)
-    app.router.add_get("/work", _work)
-    app.router.add_get("/api/session", _session)
-    for path, request in WRITES.items():
-        app.router.add_post(f"/api/{path}", _write(request))
-    app[ADMIN] = admin.add_routes(app, service, app[PAGES].researchers)
-    app.router.add_get("/admin/adjudicate", _adjudicate)
-    app.router.add_get("/static/task.js", _task_script)
-    app.router.add_get("/static/language.js", _language_script)
-    app.router.add_get("/static/base.css", _base_style)
+    middlewares = [_refusals, own_hosts([*service.campaign.hosts, *hosts]), body_timeout(body_seconds)]
+    app = web.Application(middlewares=middlewares, client_max_size=LARGEST)
+    app.on_response_prepare.append(headers(platform_named(service.campaign.platform.name)))
+    pages = _Pages(service)
+    site = _Site(service, pages, admin.add_routes(app, service, pages.researchers))
+    for path, handler in {
+        "/": site.enter,
+        "/work": site.work,
+        "/admin/adjudicate": site.adjudicate,
+        "/api/session": site.session,
+        "/static/task.js": site.task_script,
+        "/static/language.js": site.language_script,
+        "/static/base.css": site.base_style,
+    }.items():
+        app.router.add_get(path, handler)
+    for name in REQUESTS.keys() - {"session"}:
+        app.router.add_post(f"/api/{name}", site.write(name))
     app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
     return app
 
@@ -177,100 +158,94 @@ def _error(status: int, code: str, message: str) -> web.Response:
     return _json(Refusal(status, code, message).to_json(), status)
 
 
-async def _enter(request: web.Request) -> web.StreamResponse:
-    """Set the cookie of the visitor whom the link identifies, and redirect to the work page."""
-    service, query = request.app[SERVICE], dict(request.query)
-    name = service.campaign.platform.name
-    if query.get("preview") == "1":
-        visitor: Visitor | None = Visitor(name, PREVIEW)
-    else:
-        visitor = platform_named(name).identify(query, service.names, service.campaign)
-    if visitor is None:
-        if not query and _visitor(request) is not None:
-            raise web.HTTPSeeOther("/work")
-        return _pages(request).page("no_visitor.html", status=401 if query else 200)
-    response = web.Response(status=303, headers={"Location": "/work"})
-    framed = bool(platform_named(name).frames)
-    set_cookie(request, response, COOKIE, service.names.cookie(visitor), framed=framed)
-    return response
+class _Site:
+    """The request handlers of the annotators' and adjudicators' pages."""
 
+    def __init__(self, service: CampaignService, pages: _Pages, researchers: admin.Admin) -> None:
+        self.service, self.pages, self.researchers = service, pages, researchers
+        self.platform = platform_named(service.campaign.platform.name)
+        self.rate_limit = RateLimit()
 
-async def _adjudicate(request: web.Request) -> web.StreamResponse:
-    """Set the cookie of an adjudicator, and redirect to the work page.
+    async def enter(self, request: web.Request) -> web.StreamResponse:
+        """Set the cookie of the visitor whom the link identifies, and redirect to the work page."""
+        query = dict(request.query)
+        if query.get("preview") == "1":
+            visitor: Visitor | None = Visitor(self.platform.name, PREVIEW)
+        else:
+            visitor = self.platform.identify(query, self.service.names, self.service.campaign)
+        if visitor is None:
+            if not query and self._known(request) is not None:
+                raise web.HTTPSeeOther("/work")
+            return self.pages.page("no_visitor.html", status=401 if query else 200)
+        return self._to_work(request, visitor, framed=bool(self.platform.frames))
 
-    The query parameter `name` is the adjudicator's name.
-    """
-    if not request.app[ADMIN].may_adjudicate(request):
-        return _pages(request).page("no_visitor.html", status=401)
-    visitor = Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR)
-    response = web.Response(status=303, headers={"Location": "/work"})
-    set_cookie(request, response, COOKIE, request.app[SERVICE].names.cookie(visitor), framed=False)
-    return response
+    async def adjudicate(self, request: web.Request) -> web.StreamResponse:
+        """Set the cookie of an adjudicator, and redirect to the work page.
 
+        The query parameter `name` is the adjudicator's name.
+        """
+        if not self.researchers.may_adjudicate(request):
+            return self.pages.page("no_visitor.html", status=401)
+        return self._to_work(request, Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR), framed=False)
 
-async def _work(request: web.Request) -> web.StreamResponse:
-    if _visitor(request) is None:
-        return _pages(request).page("no_visitor.html", status=401)
-    framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
-    return _pages(request).page("work.html", more={"framed": framed})
+    def _to_work(self, request: web.Request, visitor: Visitor, *, framed: bool) -> web.Response:
+        response = web.Response(status=303, headers={"Location": "/work"})
+        set_cookie(request, response, COOKIE, self.service.names.cookie(visitor), framed=framed)
+        return response
 
+    async def work(self, request: web.Request) -> web.StreamResponse:
+        if self._known(request) is None:
+            return self.pages.page("no_visitor.html", status=401)
+        framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
+        return self.pages.page("work.html", more={"framed": framed})
 
-async def _task_script(request: web.Request) -> web.StreamResponse:
-    script = request.app[SERVICE].task_type.script
-    if script is None:
-        raise web.HTTPNotFound
-    return web.FileResponse(script)
+    async def task_script(self, _: web.Request) -> web.StreamResponse:
+        script = self.service.task_type.script
+        if script is None:
+            raise web.HTTPNotFound
+        return web.FileResponse(script)
 
+    async def base_style(self, _: web.Request) -> web.StreamResponse:
+        return web.FileResponse(COMPONENTS / "base.css")
 
-async def _base_style(_: web.Request) -> web.StreamResponse:
-    return web.FileResponse(COMPONENTS / "base.css")
+    async def language_script(self, request: web.Request) -> web.StreamResponse:
+        script = self.pages.language_script
+        tag = digest(script, 32)
+        same = any(known.value == tag for known in request.if_none_match or ())
+        response = web.Response(status=304) if same else web.Response(text=script, content_type="text/javascript")
+        response.etag = tag
+        return response
 
+    async def session(self, request: web.Request) -> web.StreamResponse:
+        session = await asyncio.wrap_future(self.service.submit("session", self._visitor(request)))
+        return _json({**session, "csrf": self.service.names.csrf(cookie_of(request, COOKIE))})
 
-async def _language_script(request: web.Request) -> web.StreamResponse:
-    script = _pages(request).language_script
-    tag = digest(script, 32)
-    same = any(known.value == tag for known in request.if_none_match or ())
-    response = web.Response(status=304) if same else web.Response(text=script, content_type="text/javascript")
-    response.etag = tag
-    return response
+    def write(self, name: str) -> Handler:
+        """Return the handler of a write request."""
 
+        async def handle(request: web.Request) -> web.StreamResponse:
+            names, visitor = self.service.names, self._visitor(request)
+            same_origin(request)
+            token, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
+            if not names.same(token, "csrf", cookie, length=40):
+                raise Refusal(403, "csrf", "the request has no valid CSRF token; load the page again")
+            async with self.rate_limit.request(names.annotator(visitor)):
+                body = read_body(await request.read())
+                # A submitted command is executed even if the browser disconnects; it repeats the request later.
+                return _json(await asyncio.shield(asyncio.wrap_future(self.service.submit(name, visitor, body))))
 
-async def _session(request: web.Request) -> web.StreamResponse:
-    service, visitor = request.app[SERVICE], _visitor(request)
-    if visitor is None:
-        raise Refusal(401, "no_session", "open the link of the study again")
-    session = await asyncio.wrap_future(service.submit("session", visitor))
-    return _json({**session, "csrf": service.names.csrf(cookie_of(request, COOKIE))})
+        return handle
 
-
-def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def handle(request: web.Request) -> web.StreamResponse:
-        service, visitor = request.app[SERVICE], _visitor(request)
+    def _visitor(self, request: web.Request) -> Visitor:
+        visitor = self._known(request)
         if visitor is None:
             raise Refusal(401, "no_session", "open the link of the study again")
-        same_origin(request)
-        token, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
-        if not service.names.same(token, "csrf", cookie, length=40):
-            raise Refusal(403, "csrf", "the request has no valid CSRF token; load the page again")
-        async with request.app[RATE_LIMIT].request(service.names.annotator(visitor)):
-            body = await body_of(request)
-            # A submitted command is executed even if the browser disconnects; the browser repeats the request later.
-            return _json(await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body))))
+        return visitor
 
-    return handle
-
-
-def _visitor(request: web.Request) -> Visitor | None:
-    cookie = cookie_of(request, COOKIE)
-    visitor = request.app[SERVICE].names.visitor_of(cookie) if cookie else None
-    # The cookie of another platform is invalid.
-    known = {ADJUDICATOR, request.app[SERVICE].campaign.platform.name}
-    return visitor if visitor and visitor.platform in known else None
-
-
-def _pages(request: web.Request) -> _Pages:
-    pages: _Pages = request.app[PAGES]
-    return pages
+    def _known(self, request: web.Request) -> Visitor | None:
+        """Return the visitor whom the cookie identifies; the cookie of another platform is invalid."""
+        visitor = self.service.names.visitor_of(cookie_of(request, COOKIE))
+        return visitor if visitor and visitor.platform in {ADJUDICATOR, self.platform.name} else None
 
 
 async def serve(

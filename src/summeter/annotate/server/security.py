@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from summeter.annotate.campaign.bodies import Json, Refusal, read_body
+from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.platforms.base import Platform
 from summeter.pages.templates import policy
 
@@ -92,11 +92,6 @@ def set_cookie(request: web.Request, response: web.StreamResponse, name: str, va
     response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies supports Partitioned since Python 3.14
 
 
-async def body_of(request: web.Request) -> Json:
-    """Return the JSON object of a request body."""
-    return read_body(await request.read())
-
-
 def own_hosts(names: Iterable[str]) -> Middleware:
     """Return a middleware that refuses requests addressed to other hosts.
 
@@ -107,7 +102,9 @@ def own_hosts(names: Iterable[str]) -> Middleware:
 
     @web.middleware
     async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
-        host = _host_name(request.headers.get("Host", ""))
+        header = request.headers.get("Host", "").strip()
+        parts = _HOST.fullmatch(header)
+        host = header if parts is None else (parts[1] or parts[2]).lower().rstrip(".")
         if host and host not in known and not host.endswith(".localhost") and not _is_ip_address(host):
             raise Refusal(
                 421,
@@ -118,15 +115,6 @@ def own_hosts(names: Iterable[str]) -> Middleware:
         return await handler(request)
 
     return checked
-
-
-def _host_name(host: str) -> str:
-    """Return the host name in a `Host` header, without the port.
-
-    An invalid header is returned unchanged.
-    """
-    parts = _HOST.fullmatch(host.strip())
-    return host if parts is None else (parts[1] or parts[2]).lower().rstrip(".")
 
 
 def _is_ip_address(host: str) -> bool:

@@ -130,7 +130,7 @@ export class Batch {
     pressed.disabled = true;
     try {
       await this.app.outbox.empty();
-      await this.app.insist("/api/batch/finish", {});
+      await this.app.insist("/api/finish", {});
       await this.app.finished();
     } catch (error) {
       this.app.failed(error);
