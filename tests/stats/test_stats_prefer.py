@@ -10,7 +10,6 @@ from summeter.stats import (
     Status,
     best_rates,
     bradley_terry,
-    chain,
     order_effect,
 )
 
@@ -20,11 +19,6 @@ def games(*rows: tuple[int, int, float | None]) -> tuple[list[tuple[int, int]], 
     points = np.full((len(rows), len(rows)), np.nan)
     np.fill_diagonal(points, np.array([result for *_, result in rows], dtype=float))
     return [(first, second) for first, second, _ in rows], points
-
-
-def test_chain_from_best_to_worst() -> None:
-    assert chain([2.0, 5.0, None, 3.0, 3.0]) == [(1, 3), (3, 4), (4, 0)]
-    assert chain([1.0]) == []
 
 
 def test_order_effect() -> None:

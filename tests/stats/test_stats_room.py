@@ -44,7 +44,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         stats.tune_threshold(x, y),
         stats.bootstrap_deviation(x, y, 0.5, 50),
         stats.pairwise_accuracy(x, y),
-        stats.calibrate_ties(x, y, average="group"),
+        stats.pairwise_accuracy(x, y, epsilon=None, average="group"),
         stats.williams(x, y, y),
         stats.permute_correlations(x, y, x, resamples=20),
         stats.ppi_mean(x, y),
@@ -80,5 +80,5 @@ def test_numpy_input_is_not_changed() -> None:
     before = x.copy()
     stats.Bootstrap(4).mean(x)
     stats.correlate(x, x, "spearman")
-    stats.calibrate_ties(x, x)
+    stats.pairwise_accuracy(x, x, epsilon=None)
     np.testing.assert_array_equal(x, before)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.stats import calibrate_ties, pairwise_accuracy
+from summeter.stats import pairwise_accuracy
 
 rows = st.lists(
     st.tuples(st.integers(1, 3), st.integers(0, 8).map(lambda x: x / 4), st.integers(0, 2)),
@@ -41,10 +41,10 @@ def test_by_hand() -> None:
 
 def test_calibration_by_hand() -> None:
     # Gold ties the first two and the last two; differences .5 and .25 separate from 2.5 and more.
-    got = calibrate_ties([1, 1, 5, 5], [1.0, 1.5, 4.0, 4.25])
+    got = pairwise_accuracy([1, 1, 5, 5], [1.0, 1.5, 4.0, 4.25], epsilon=None)
     assert (got.value, got.details["epsilon"], got.details["pairs"]) == (1.0, 0.5, 6)
     # Without ties in gold no epsilon helps.
-    assert calibrate_ties([1, 2, 3], [0.1, 0.5, 0.6]).details["epsilon"] == 0.0
+    assert pairwise_accuracy([1, 2, 3], [0.1, 0.5, 0.6], epsilon=None).details["epsilon"] == 0.0
 
 
 @given(rows, st.sampled_from(["pooled", "group"]), st.sampled_from([0.0, 0.25, 0.5]))
@@ -62,7 +62,7 @@ def test_accuracy_equals_the_plain_count(rows: list[tuple[int, float, int]], ave
 @settings(max_examples=100, deadline=None)
 def test_calibration_finds_the_best_epsilon(rows: list[tuple[int, float, int]], average: str) -> None:
     gold, scores, groups = (list(column) for column in zip(*rows, strict=True))
-    got = calibrate_ties(gold, scores, groups, average)
+    got = pairwise_accuracy(gold, scores, groups, None, average)
     tried = {e: plain(gold, scores, groups, e, average) for e in np.arange(0, 2.25, 0.25)}
     if got.value is None:
         assert tried[0.0] is None
@@ -79,7 +79,7 @@ def test_missing_groups_and_reasons() -> None:
     assert (got.details["groups"], got.details["groups_too_small"]) == (1, 1)
     assert pairwise_accuracy([1], [1]).value is None
     assert pairwise_accuracy([], []).value is None
-    assert calibrate_ties([1, 2], [1, 2], ["a", "b"]).reason == "no group has 2 complete rows"
+    assert pairwise_accuracy([1, 2], [1, 2], ["a", "b"], epsilon=None).reason == "no group has 2 complete rows"
     with pytest.raises(ValueError, match="epsilon"):
         pairwise_accuracy([1], [1], epsilon=-1)
     with pytest.raises(ValueError, match="average"):

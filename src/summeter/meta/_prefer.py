@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ from summeter.scoring.table import JudgmentTable, Question, model_names
 from summeter.stats import (
     best_rates,
     bradley_terry,
-    chain,
     order_effect,
     points,
     side_of_half,
@@ -192,14 +191,14 @@ def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
 
 
 def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of neighbours in the ranking of these systems, best first.
+    """Return the pairs of neighbours in the ranking of these systems, best first; equal means keep their order.
 
     Systems without a mean are left out.
 
-    >>> chain_of({"A": 1.5, "B": 3.5, "C": 2.0}, ["A", "B", "C"])
-    [('B', 'C'), ('C', 'A')]
+    >>> chain_of({"A": 1.5, "B": 3.5, "C": 2.0, "D": 2.0}, ["A", "B", "C", "D", "E"])
+    [('B', 'C'), ('C', 'D'), ('D', 'A')]
     """
-    return [(systems[i], systems[j]) for i, j in chain([ranking.get(name) for name in systems])]
+    return list(pairwise(sorted((name for name in systems if name in ranking), key=lambda name: -ranking[name])))
 
 
 def _chosen_pairs(

@@ -14,9 +14,9 @@ guarantee.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -33,37 +33,14 @@ from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_in
 from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
 from summeter.meta.results import Row, Study, judge_key, merged, named, unique_labels
-from summeter.meta.sample import Grid, Sample
+from summeter.meta.sample import Grid, Rater, Sample
 from summeter.records import JudgeKey, UsageError
 from summeter.scoring.table import JudgmentTable
-from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
 
 _REPEAT = re.compile(r"\|rep:\d+(?![^|) ])")
 FOR_LABELS = ("identical", "alpha_nominal")
 FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
-
-
-class _JudgePair(NamedTuple):
-    """Scores of two judges and people on the same systems and documents.
-
-    `gold` is None if there are no human judgments.
-    """
-
-    first: Sample
-    second: Sample
-    gold: Sample | None
-    systems: tuple[str, ...]
-    grids: tuple[Floats, ...]
-
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a row about both judges, with names and signatures joined by a plus."""
-        first, second = named(self.first.judge), named(self.second.judge)
-        both = {name: f"{first[name]} + {second[name]}" for name in ("judge", "signature")}
-        models = dict.fromkeys(model for model in (first["model"], second["model"]) if model)
-        runs = dict.fromkeys(run for run in (self.first.judge.run, self.second.judge.run) if run)
-        details = {"details": {"run": " + ".join(runs)}} if runs else {}
-        return {**first, **both, "model": " + ".join(models) or None, **details}
 
 
 class NoTwoJudgesError(UsageError):
@@ -99,12 +76,14 @@ def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) ->
     people = None if gold is None else restricted(gold_input(gold, options.judgment_set)[0], machine.common)
     rows: list[Row] = []
     notes: list[str] = []
-    for pair in _judge_pairs(machine, people, options):
-        reliable = system_correlations(pair.systems, pair.grids[0], pair.grids[1], coefficients, resample)
-        rows += per_system_rows("reliability", pair.fields(), reliable)
+    for pair, grid in _judge_pairs(machine, people, options):
+        reliable = system_correlations(grid.systems, grid.values[0], grid.values[1], coefficients, resample)
+        about = _both(*pair.raters[:2])
+        rows += per_system_rows("reliability", about, reliable)
         if options.tolerance is not None:
-            rows += _verdict(pair, reliable, coefficients[0], options.tolerance, notes)
-        rows += _checks(pair, reliable, coefficients, resample, together=options.together)
+            rows += _verdict(pair, reliable, about, coefficients[0], options.tolerance, notes)
+        if len(pair.raters) > 2:
+            rows += _checks(pair, grid, reliable, coefficients, resample, together=options.together)
     if options.dependence:
         rows += aspect_correlations(machine, people, options, coefficients[0], resample)
     if not rows:
@@ -115,7 +94,8 @@ def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) ->
 
 def _judge_pairs(
     machine: JudgeInput, people: JudgmentTable | None, options: ReliabilityOptions
-) -> Iterator[_JudgePair]:
+) -> Iterator[tuple[Sample, Grid]]:
+    """Yield the scores of each two judges and, if there are any, of people, with a grid of the judges' systems."""
     same = ((question.aspect, question.aspect) for question in machine.questions())
     for judge_aspect, gold_aspect in dict.fromkeys(options.aspect_pairs or same):
         questions = machine.questions([judge_aspect], options.judge)
@@ -132,43 +112,57 @@ def _judge_pairs(
             pairs = [(one, two) for one in sides[0] for two in sides[1] if one is not two]
         for first, second in pairs:
             for gold in golds:
-                grids = [Grid.of(scores) for scores in (first, second, gold) if scores is not None]
-                systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
-                documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
-                tables = tuple(grid.over(systems, documents).judge for grid in grids)
-                yield _JudgePair(first, second, gold, systems, tables)
+                pair = Sample.join([scores for scores in (first, second, gold) if scores is not None], explain=False)
+                ours, theirs = (scores.units.system.used() for scores in (first, second))
+                systems = [str(name) for name in ours if name in theirs]
+                grid = Grid.of(pair)
+                yield pair, grid.over(systems, grid.documents)
+
+
+def _both(first: Rater, second: Rater) -> dict[str, Any]:
+    """Return the fields of a row about two judges, with names and signatures joined by a plus."""
+    fields, other = named(first), named(second)
+    both = {name: f"{fields[name]} + {other[name]}" for name in ("judge", "signature")}
+    models = dict.fromkeys(model for model in (first.model, second.model) if model)
+    runs = dict.fromkeys(run for run in (first.run, second.run) if run)
+    details = {"details": {"run": " + ".join(runs)}} if runs else {}
+    return {**fields, **both, "model": " + ".join(models) or None, **details}
 
 
 def _verdict(
-    pair: _JudgePair, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]
+    pair: Sample,
+    reliable: SystemCorrelations,
+    about: Mapping[str, Any],
+    name: str,
+    tolerance: float,
+    notes: list[str],
 ) -> list[Row]:
     """Return a row per system: 1 if the system needs human judgments, 0 if the judges agree enough."""
     rows, needed = [], []
-    for system, stat in zip(pair.systems, reliable.statistics[name], strict=True):
+    for system, stat in zip(reliable.systems, reliable.statistics[name], strict=True):
         need = stat.value is None or round(stat.value, 12) < tolerance
         needed += [system] if need else []
         details = {"reliability": stat.value, "tolerance": tolerance, "coefficient": name}
         rows.append(Row(
-            **pair.fields(), study="verdict", statistic="needs_people", level=Level.SYSTEM.value, system=system,
-            value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason, details=details,
+            **merged(about, details=details), study="verdict", statistic="needs_people", level=Level.SYSTEM.value,
+            system=system, value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason,
         ))  # fmt: skip
-    first, second = unique_labels([pair.first.judge, pair.second.judge])
+    first, second = unique_labels(pair.raters[:2])
     notes.append(
-        f"{first} and {second} on {pair.first.judge.aspect}: with {name} < {tolerance:g}, human judgments are "
+        f"{first} and {second} on {pair.judge.aspect}: with {name} < {tolerance:g}, human judgments are "
         f"needed for {len(needed)} of {len(rows)} systems ({', '.join(needed) or 'none'})"
     )
     return rows
 
 
 def _checks(
-    pair: _JudgePair, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling, *, together: bool
-) -> Iterator[Row]:
+    pair: Sample, grid: Grid, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling,
+    *, together: bool,
+) -> Iterator[Row]:  # fmt: skip
     """Yield a row with rho(R, P) over systems for each of the two judges, whose P is used."""
-    if pair.gold is None:
-        return
-    for place, (judge, other) in enumerate(((pair.first, pair.second), (pair.second, pair.first))):
-        about = merged(named(judge.judge, pair.gold.gold), details={"with_judge": other.judge.signature})
-        with_people = system_correlations(pair.systems, pair.grids[place], pair.grids[2], coefficients, resample)
+    for place, (judge, other) in enumerate((pair.raters[:2], pair.raters[1::-1])):
+        about = merged(named(judge, pair.gold), details={"with_judge": other.signature})
+        with_people = system_correlations(grid.systems, grid.values[place], grid.gold, coefficients, resample)
         for name in coefficients:
             included = reliable.defined(name, together=together) & with_people.defined(name, together=together)
             sides = reliable.with_samples(name), with_people.with_samples(name)

@@ -25,7 +25,6 @@ from summeter.stats import (
     Model,
     Weights,
     auroc,
-    calibrate_ties,
     classify,
     cohen_kappa,
     correlate,
@@ -147,10 +146,7 @@ def _pairwise(
         reason = f"more than {_MOST_PAIRS:,} pairs; average by document"
         return Measurement(None, sample.n, sample.missing, reason=reason)
     average = "pooled" if pooled else "group"
-    if calibrate:
-        got = calibrate_ties(sample.y, sample.x, labels, average)
-    else:
-        got = pairwise_accuracy(sample.y, sample.x, labels, 0.0, average)
+    got = pairwise_accuracy(sample.y, sample.x, labels, None if calibrate else 0.0, average)
     whole, epsilon = _with(got, ties="calibrated" if calibrate else "exact"), got.details["epsilon"]
     if got.value is None:
         return whole

@@ -35,7 +35,6 @@ from .preference import (
     Rates,
     best_rates,
     bradley_terry,
-    chain,
     order_effect,
     points,
     side_of_half,
@@ -59,7 +58,7 @@ from .significance import (
 )
 from .spans import span_f1
 from .thresholds import Candidates, Threshold, bootstrap_deviation, tune_threshold
-from .ties import calibrate_ties, pairwise_accuracy
+from .ties import pairwise_accuracy
 
 __all__ = [
     "MIN_DOCUMENTS",
@@ -82,9 +81,7 @@ __all__ = [
     "best_rates",
     "bootstrap_deviation",
     "bradley_terry",
-    "calibrate_ties",
     "certified",
-    "chain",
     "classify",
     "clusters_of_equals",
     "cohen_kappa",

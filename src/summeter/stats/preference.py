@@ -7,7 +7,6 @@ preferred if it has more than half of the points; exactly half is a third verdic
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -90,20 +89,6 @@ def side_of_half(points: Floats, n: Floats | int) -> Floats:
     [0.0, 1.0, -1.0]
     """
     return np.asarray(np.sign(np.round(points - n / 2, _DIGITS)))
-
-
-def chain(means: Values) -> list[tuple[int, int]]:
-    """Return the pairs of neighbours in the ranking from best to worst; equal means keep their order.
-
-    Systems without a mean are left out.
-
-    >>> chain([2.0, 5.0, 3.0])
-    [(1, 2), (2, 0)]
-    """
-    column = floats(means)
-    present = np.flatnonzero(~np.isnan(column))
-    ranked = present[np.argsort(-column[present], kind="stable")]
-    return [(int(i), int(j)) for i, j in pairwise(ranked)]
 
 
 class Rates(NamedTuple):

@@ -6,40 +6,28 @@ and the annotators agree on the order *or* agree that there is a tie. Calibratio
 scores of the evaluator are treated as tied.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
-from .base import Floats, Ints, Labels, Values, as_pairs, codes, complete, split_rows
+from .base import Floats, Labels, Values, codes, complete, split_rows
 from .resample import Measurement
 
 _SLACK = 1 + 1e-12
-
-
-class _Pairs(NamedTuple):
-    """All pairs within groups.
-
-    Each pair has the sign of the gold difference, the difference of the scores, and a weight.
-    """
-
-    gold: Floats
-    score: Floats
-    weight: Floats
 
 
 def pairwise_accuracy(
     gold: Values,
     scores: Values,
     groups: Labels | None = None,
-    epsilon: float = 0.0,
+    epsilon: float | None = 0.0,
     average: str = "pooled",
 ) -> Measurement:
     """Return the share of pairs that the scores order or tie as the gold does.
 
     This is acc_eq of Deutsch et al. (2023, eq. 3).
 
-    Two scores are tied if they differ by at most ``epsilon``; gold ties are exact. With ``groups`` (documents) only
+    Two scores are tied if they differ by at most ``epsilon``; gold ties are exact. If ``epsilon`` is None, it is
+    calibrated: of 0 and all observed differences, the smallest of those with the highest accuracy is chosen, in
+    O(P log P) for P pairs. To evaluate on other data, pass this epsilon. With ``groups`` (documents) only
     rows of the same group are paired; ``average`` is ``pooled`` (every pair has the same weight) or ``group`` (the mean
     of the groups' accuracies, as in WMT's "group by item").
 
@@ -52,72 +40,49 @@ def pairwise_accuracy(
 
     >>> round(pairwise_accuracy([1, 1, 2], [.1, .2, .3]).value, 4)
     0.6667
-    """
-    if epsilon < 0:
-        raise ValueError(f"epsilon must not be negative, got {epsilon}")
-    return _accuracy(gold, scores, groups, average, lambda _: epsilon)
-
-
-def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, average: str = "pooled") -> Measurement:
-    """Return pairwise accuracy with the best epsilon for the same pairs (Deutsch et al., 2023).
-
-    All observed differences, and 0, are tried in one sorted pass, which takes O(P log P) for P pairs. The smallest of
-    equally good values is chosen. To evaluate on other data, pass this epsilon to ``pairwise_accuracy``.
-
-    >>> got = calibrate_ties([1, 1, 5, 5], [1.0, 1.5, 4.0, 4.25])
+    >>> got = pairwise_accuracy([1, 1, 5, 5], [1.0, 1.5, 4.0, 4.25], epsilon=None)
     >>> got.value, got.details["epsilon"]
     (1.0, 0.5)
     """
-    return _accuracy(gold, scores, groups, average, _best_epsilon)
-
-
-def _accuracy(
-    gold: Values, scores: Values, groups: Labels | None, average: str, choose: Callable[[_Pairs], float]
-) -> Measurement:
+    if epsilon is not None and epsilon < 0:
+        raise ValueError(f"epsilon must not be negative, got {epsilon}")
     if average not in ("pooled", "group"):
         raise ValueError(f"average must be 'pooled' or 'group', got {average!r}")
-    left, right, missing = as_pairs(gold, scores)
-    _, kept = complete(gold, scores)
-    all_groups = np.zeros(len(kept), np.int64) if groups is None else codes(groups)
-    if len(all_groups) != len(kept):
-        raise ValueError(f"{len(all_groups)} group labels for {len(kept)} rows")
-    pairs, used = _all_pairs(left, right, all_groups[kept], by_group=average == "group")
-    total = len(np.unique(all_groups))
-    details = {"epsilon": 0.0, "pairs": len(pairs.gold), "groups": used, "groups_too_small": total - used}
-    if not len(pairs.gold):
-        return Measurement(None, len(left), missing, reason="no group has 2 complete rows", details=details)
-    epsilon = choose(pairs)
-    # _SLACK makes a difference that equals epsilon in exact arithmetic count as tied despite rounding.
-    predicted = np.where(np.abs(pairs.score) <= epsilon * _SLACK, 0.0, np.sign(pairs.score))
-    value = float(pairs.weight[predicted == pairs.gold].sum() / pairs.weight.sum())
-    return Measurement(value, len(left), missing, details={**details, "epsilon": epsilon})
-
-
-def _all_pairs(gold: Floats, scores: Floats, labels: Ints, *, by_group: bool) -> tuple[_Pairs, int]:
-    parts: list[_Pairs] = []
-    for _, rows in split_rows(labels):
-        if len(rows) < 2:
-            continue
-        i, j = np.triu_indices(len(rows), 1)
-        gap = scores[rows[i]] - scores[rows[j]]
-        weight = np.full(len(gap), 1 / len(gap) if by_group else 1.0)
-        parts.append(_Pairs(np.sign(gold[rows[i]] - gold[rows[j]]), gap, weight))
+    (left, right), kept = complete(gold, scores)
+    labels = np.zeros(len(kept), np.int64) if groups is None else codes(groups)
+    if len(labels) != len(kept):
+        raise ValueError(f"{len(labels)} group labels for {len(kept)} rows")
+    # The sign of the gold difference, the difference of the scores, and the weight of each pair in each group.
+    parts: list[tuple[Floats, Floats, Floats]] = []
+    for _, rows in split_rows(labels[kept]):
+        if len(rows) > 1:
+            i, j = np.triu_indices(len(rows), 1)
+            weight = np.full(len(i), 1 / len(i) if average == "group" else 1.0)
+            parts.append((np.sign(left[rows[i]] - left[rows[j]]), right[rows[i]] - right[rows[j]], weight))
+    n, missing = len(left), int((~kept).sum())
+    too_small = len(np.unique(labels)) - len(parts)
+    details = {"epsilon": 0.0, "pairs": 0, "groups": len(parts), "groups_too_small": too_small}
     if not parts:
-        empty = np.empty(0)
-        return _Pairs(empty, empty, empty), 0
-    return _Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True))), len(parts)
+        return Measurement(None, n, missing, reason="no group has 2 complete rows", details=details)
+    sign, gap, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if epsilon is None:
+        epsilon = _best_epsilon(sign, gap, weight)
+    # _SLACK makes a difference that equals epsilon in exact arithmetic count as tied despite rounding.
+    predicted = np.where(np.abs(gap) <= epsilon * _SLACK, 0.0, np.sign(gap))
+    value = float(weight[predicted == sign].sum() / weight.sum())
+    return Measurement(value, n, missing, details={**details, "epsilon": epsilon, "pairs": len(sign)})
 
 
-def _best_epsilon(pairs: _Pairs) -> float:
+def _best_epsilon(sign: Floats, gap: Floats, weight: Floats) -> float:
     """Return the smallest epsilon with the highest accuracy.
 
     Epsilon is increased step by step: a newly tied pair is a gain if it is tied in the gold, and a loss if its order
     was right.
     """
-    size = np.abs(pairs.score)
+    size = np.abs(gap)
     order = np.argsort(size, kind="stable")
-    size, gold, sign = size[order], pairs.gold[order], np.sign(pairs.score)[order]
-    gain = pairs.weight[order] * ((gold == 0).astype(np.float64) - (gold == sign))
+    size, gold, predicted = size[order], sign[order], np.sign(gap)[order]
+    gain = weight[order] * ((gold == 0).astype(np.float64) - (gold == predicted))
     # Pairs with equal scores are tied at any epsilon.
     gain[size == 0] = 0.0
     reached = np.cumsum(gain)
