@@ -75,7 +75,7 @@ class Broken:
 
         def failing(journal: Journal, path: Path, lines: Any) -> None:
             if where in str(path.relative_to(journal.folder)) and self._fails(nth):
-                journal._broken = journal._broken or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+                journal.broken = journal.broken or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
             append(journal, path, lines)
 
         self.patch.setattr(Journal, "_append", failing)

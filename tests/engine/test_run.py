@@ -171,7 +171,7 @@ class TestCarryingOn:
         def failing(self: Journal, path: Path, lines: Any) -> None:
             count["progress"] += path.name == "progress.jsonl"
             if path.name == "progress.jsonl" and count["progress"] == 5:
-                self._broken = OSError(28, "No space left on device")
+                self.broken = OSError(28, "No space left on device")
             append(self, path, lines)
 
         monkeypatch.setattr(Journal, "_append", failing)

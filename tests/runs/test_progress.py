@@ -42,7 +42,9 @@ def test_a_finished_item_takes_few_bytes() -> None:
     keys = [("j|v:1", f"d{number}", "s", None) for number in range(MANY)]
     tracemalloc.start()
     try:
-        done = DoneItems.of(iter(keys))
+        done = DoneItems()
+        for key in keys:
+            done.add(key)
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -101,7 +101,8 @@ class Journal:
         for subfolder in (folder, folder / "judgments", folder / "prepared"):
             sweep(subfolder)
         self._files: dict[Path, IO[bytes]] = {}
-        self._broken: OSError | None = None
+        self.broken: OSError | None = None
+        """The error of a failed write, after which nothing more is written, or None."""
         self._prepared: dict[tuple[str, str], str] = {}
         self.done = DoneItems()
         """The items that each judge has finished."""
@@ -111,11 +112,6 @@ class Journal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-    @property
-    def broken(self) -> OSError | None:
-        """The error of a failed write, after which nothing more is written, or None."""
-        return self._broken
 
     def close(self) -> None:
         """Close all files and release the lock."""
@@ -244,19 +240,10 @@ class Journal:
         """Append a failure."""
         self._append(self.folder / FAILURES, [f"{failure.line}\n".encode()])
 
-    def sync(self) -> None:
-        """Flush all files to disk, so that the data survive a crash of the machine."""
-        try:
-            for file in self._files.values():
-                os.fsync(file.fileno())
-        except OSError as error:
-            self._broken = error
-            raise
-
     def _append(self, path: Path, lines: Sequence[bytes]) -> None:
-        if self._broken is not None:
+        if self.broken is not None:
             # Lines appended after a failed write could not be distinguished from its remains.
-            raise OSError(self._broken.errno or errno.EIO, f"writing stopped after an error: {self._broken}")
+            raise OSError(self.broken.errno or errno.EIO, f"writing stopped after an error: {self.broken}")
         if not lines:
             return
         data = b"".join(lines)
@@ -267,7 +254,7 @@ class Journal:
             if written != len(data):
                 raise OSError(errno.ENOSPC, f"wrote {written} of {len(data)} bytes", str(path))
         except OSError as error:
-            self._broken = error
+            self.broken = error
             raise
 
     def sort_files(self, judges: Sequence[JudgeEntry], data: Dataset) -> None:

@@ -104,14 +104,6 @@ class DoneItems:
         self._sorted: dict[str, Keys] = {}
         self._recent: dict[str, set[bytes]] = {}
 
-    @classmethod
-    def of(cls, keys: Iterable[DoneKey]) -> DoneItems:
-        """Create a collection from keys."""
-        done = cls()
-        for key in keys:
-            done.add(key)
-        return done
-
     def __contains__(self, key: object) -> bool:
         match key:
             case (str(signature), str(document_id), str(system), rival) if rival is None or isinstance(rival, str):

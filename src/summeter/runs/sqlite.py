@@ -209,7 +209,6 @@ class KeyValueFile:
             copy = Path(folder) / file.name
             with type(self)(file, readonly=True) as other:
                 other.copy_to(copy)
-            type(self)(copy).close()  # upgrade the copy to the current version
             self.rows("ATTACH ? AS other", (str(copy),))
             try:
                 yield
