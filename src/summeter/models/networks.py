@@ -355,6 +355,7 @@ class CompareStates(NetworkRequest[float]):
 
     codec = NUMBER
     at_once = 64
+    blank = 0.0
 
     first: str
     second: str
@@ -365,10 +366,6 @@ class CompareStates(NetworkRequest[float]):
     def key(self) -> str:
         """The fields of the request as JSON, with the measure given by its name."""
         return to_json({**vars(self), "measure": self.measure.name})
-
-    @property
-    def blank(self) -> float:
-        return 0.0
 
 
 @dataclass(frozen=True)
@@ -395,14 +392,11 @@ class ScoreTarget(NetworkRequest[float]):
     """
 
     codec = NUMBER
+    blank = -1.0
 
     source: str
     target: str
     framing: Framing = PLAIN
-
-    @property
-    def blank(self) -> float:
-        return -1.0
 
 
 @dataclass(frozen=True)
@@ -488,12 +482,9 @@ class TokenLimit(NetworkRequest[int]):
 
     codec = INTEGER
     counted = False
+    blank = 500
 
     framing: Framing = PLAIN
-
-    @property
-    def blank(self) -> int:
-        return 500
 
 
 @dataclass(frozen=True)
@@ -502,10 +493,7 @@ class CountLayers(NetworkRequest[int]):
 
     codec = INTEGER
     counted = False
-
-    @property
-    def blank(self) -> int:
-        return 12
+    blank = 12
 
 
 class Network(Protocol):
