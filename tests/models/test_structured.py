@@ -10,7 +10,7 @@ import pytest
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
 from summeter.models.providers.scripted import Rule, Scripted
-from summeter.models.structured import Answer, BoundLLM, Form, Sampling, Settings
+from summeter.models.structured import Answer, BoundLLM, Form, Settings
 from summeter.records import ModelError, ReplyError
 
 
@@ -27,7 +27,7 @@ PROMPT = Prompt("p", "0000", (Message(role="user", content="How many?"),))
 
 
 def ask(llm: Scripted, settings: Settings | None = None, **more: Any) -> Answer[str]:
-    return asyncio.run(BoundLLM(llm, settings).ask(PROMPT, FORM, Sampling(**more)))
+    return asyncio.run(BoundLLM(llm, settings).ask(PROMPT, FORM, **more))
 
 
 def test_a_valid_reply() -> None:

@@ -49,20 +49,6 @@ class Answer(NamedTuple, Generic[T]):
     logprobs: tuple[TokenLogprobs, ...] | None = None
 
 
-class Sampling(NamedTuple):
-    """Sampling parameters of one call.
-
-    `draw` numbers independent samples of one prompt. `temperature` and `max_tokens` override the settings unless they
-    are None; a reply that ends at this `max_tokens` counts as complete. `top_logprobs` is the number of alternatives
-    requested for each token.
-    """
-
-    draw: int = 0
-    temperature: float | None = None
-    top_logprobs: int | None = None
-    max_tokens: int | None = None
-
-
 REPEATS = 10_000
 """Maximum number of draws of one prompt per repeat; the draws of the second repeat are numbered from this value."""
 
@@ -109,59 +95,66 @@ class BoundLLM:
         """
         return self.settings.context if self.settings.context is not None else known_context(self.llm.id)
 
-    async def ask(self, prompt: Prompt, form: Form[T], sampling: Sampling | None = None) -> Answer[T]:
+    async def ask(
+        self,
+        prompt: Prompt,
+        form: Form[T],
+        *,
+        draw: int = 0,
+        temperature: float | None = None,
+        top_logprobs: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Answer[T]:
         """Call the model, with at most one repair turn, and return the parsed answer.
 
-        Raises ModelError if the model returns no reply.
+        `draw` numbers independent samples of one prompt. `temperature` and `max_tokens` override the settings unless
+        they are None; a reply that ends at this `max_tokens` counts as complete. `top_logprobs` is the number of
+        alternatives requested for each token. Raises ModelError if the model returns no reply.
         """
-        sampling = sampling or Sampling()
-        messages, sent = prompt.messages, prompt.fenced(self.settings.fence)
-        request, completion = await self._complete(sent, messages, form, sampling)
-        calls = [request.key]
-        result = _read(completion, form, sampling)
-        # A refused or truncated reply would be refused or truncated again.
-        repair = self.settings.repair and completion.finish_reason != "length" and bool(completion.text.strip())
-        if isinstance(result, ReplyError) and result.kind == "unparsed" and repair and form.schema is not None:
-            fault = f"That reply cannot be used: {result.detail}\nGive the whole answer again, as JSON only, corrected."
-            more = (Message(role="assistant", content=completion.text), Message(role="user", content=fault))
-            request, completion = await self._complete((*sent, *more), (*messages, *more), form, sampling)
-            calls.append(request.key)
-            result = _read(completion, form, sampling)
-        reply = (tuple(calls), completion.text, completion.logprobs)
-        if isinstance(result, ReplyError):
-            return Answer(None, result.kind, str(result), *reply)
-        return Answer(result, "ok", None, *reply)
-
-    async def _complete(
-        self, sent: tuple[Message, ...], unkeyed: tuple[Message, ...], form: Form[T], sampling: Sampling
-    ) -> tuple[Request, Completion]:
         settings = self.settings
         reply_format: Format = "text" if form.schema is None else settings.format
         schema = form.schema if reply_format == "json_schema" else None
-        draw = sampling.draw + REPEATS * (settings.repeat - 1)
+        draw += REPEATS * (settings.repeat - 1)
+        messages, sent = prompt.messages, prompt.fenced(settings.fence)
         request = Request(
             model=self.llm.id,
             messages=sent,
-            unkeyed=None if sent == unkeyed else unkeyed,
-            temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
-            max_tokens=settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
+            unkeyed=None if sent == messages else messages,
+            temperature=settings.temperature if temperature is None else temperature,
+            max_tokens=settings.max_tokens if max_tokens is None else max_tokens,
             format=reply_format,
             # With the same seed, all draws would be the same sample.
             seed=None if settings.seed is None else settings.seed + draw,
             schema_name=form.name if schema else None,
             schema_=schema,
             draw=draw,
-            top_logprobs=sampling.top_logprobs,
+            top_logprobs=top_logprobs,
         )
-        return request, await self.llm.complete(request)
+        completion = await self.llm.complete(request)
+        calls = [request.key]
+        result = _read(completion, form, max_tokens)
+        # A refused or truncated reply would be refused or truncated again.
+        repair = settings.repair and completion.finish_reason != "length" and bool(completion.text.strip())
+        if isinstance(result, ReplyError) and result.kind == "unparsed" and repair and form.schema is not None:
+            fault = f"That reply cannot be used: {result.detail}\nGive the whole answer again, as JSON only, corrected."
+            more = (Message(role="assistant", content=completion.text), Message(role="user", content=fault))
+            unkeyed = None if request.unkeyed is None else (*request.unkeyed, *more)
+            request = request.model_copy(update={"messages": (*sent, *more), "unkeyed": unkeyed})
+            completion = await self.llm.complete(request)
+            calls.append(request.key)
+            result = _read(completion, form, max_tokens)
+        reply = (tuple(calls), completion.text, completion.logprobs)
+        if isinstance(result, ReplyError):
+            return Answer(None, result.kind, str(result), *reply)
+        return Answer(result, "ok", None, *reply)
 
 
-def _read(completion: Completion, form: Form[T], sampling: Sampling) -> T | ReplyError:
+def _read(completion: Completion, form: Form[T], max_tokens: int | None) -> T | ReplyError:
     if completion.refusal:
         return ReplyError(f"refused: {completion.refusal}", kind="refused")
     if completion.finish_reason == "content_filter":
         return ReplyError("refused: stopped by the provider's content filter", kind="refused")
-    if completion.finish_reason == "length" and sampling.max_tokens is None:
+    if completion.finish_reason == "length" and max_tokens is None:
         tokens = "" if completion.tokens_out is None else f" after {completion.tokens_out} tokens"
         return ReplyError(f"the reply was truncated by the length limit{tokens}", fault="truncated")
     try:

@@ -23,7 +23,7 @@ from summeter.evaluators.windows import LEAST, RESERVE
 from summeter.models.base import Message, TokenLogprobs
 from summeter.models.networks import Classify, CountTokens, FirstWord, Framing, softmax
 from summeter.models.prompts import Prompt
-from summeter.models.structured import BoundLLM, Form, Sampling
+from summeter.models.structured import BoundLLM, Form
 from summeter.models.tokens import tokens
 from summeter.records import (
     HASH,
@@ -61,7 +61,6 @@ SYSTEM = (
 USER = ("Document: ", "\nClaim: ")
 ALTERNATIVES = 5
 """Number of the most probable first tokens to request from the LLM."""
-FIRST_TOKEN = Sampling(temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
 PLAIN: Form[str] = Form("minicheck", None, str)
 
 Network = Literal["encoder", "t5", "llm"]
@@ -341,7 +340,7 @@ async def answered(prompt: Prompt, llm: BoundLLM) -> tuple[float | NoVerdict, tu
 
     Raises CapabilityError if the server returns no log-probabilities.
     """
-    answer = await llm.ask(prompt, PLAIN, FIRST_TOKEN)
+    answer = await llm.ask(prompt, PLAIN, temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
     if answer.data is None:
         return NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls
     if answer.logprobs:

@@ -33,7 +33,7 @@ from summeter.evaluators.replies import (
 )
 from summeter.evaluators.windows import DocumentView, DocumentViews, document_views
 from summeter.models.prompts import Prompt, fence_code, lines
-from summeter.models.structured import BoundLLM, Form, Sampling
+from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, Item, Judgment, Origin, Status
 
 Source = Literal["auto", "given", "reference", "document"]
@@ -181,9 +181,7 @@ class KeyFactExtraction(PromptedEvaluator):
         roles = validator_roles(self.validators)
         models = [tools.llm(role) for role in roles]
         draws = [sum(earlier.id == model.id for earlier in models[:place]) for place, model in enumerate(models)]
-        questions = (
-            self._vote(model, document, facts, Sampling(draw=draw)) for model, draw in zip(models, draws, strict=True)
-        )
+        questions = (self._vote(model, document, facts, draw) for model, draw in zip(models, draws, strict=True))
         votes = await asyncio.gather(*questions, return_exceptions=True)
         errors = [vote for vote in votes if isinstance(vote, BaseException)]
         if errors:
@@ -215,7 +213,7 @@ class KeyFactExtraction(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data, calls=calls, status=status, reason=why)
 
     async def _vote(
-        self, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Sampling
+        self, model: BoundLLM, document: Document, facts: Sequence[str], draw: int
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the row and the calls of one validator.
 
@@ -229,7 +227,7 @@ class KeyFactExtraction(PromptedEvaluator):
             keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
             lambda reply: read_votes(reply, len(facts), (source, *facts)),
         )
-        answer = await model.ask(self.validation_prompt(source, facts), form, sampling)
+        answer = await model.ask(self.validation_prompt(source, facts), form, draw=draw)
         votes = None if answer.data is None else list(answer.data)
         row = {"model": model.id, "status": answer.status, "reason": answer.reason, "votes": votes}
         cut = {} if excerpts.truncated_tokens is None else {"truncated_tokens": excerpts.truncated_tokens}

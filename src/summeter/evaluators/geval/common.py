@@ -15,7 +15,7 @@ from summeter.evaluators.rating.judge import POINTS, Rating, RatingJudge
 from summeter.evaluators.rating.reading import score_in
 from summeter.evaluators.rating.scale import Scale, point
 from summeter.evaluators.replies import field, show
-from summeter.models.structured import Answer, BoundLLM, Sampling
+from summeter.models.structured import Answer, BoundLLM
 from summeter.records import CapabilityError, Item, ReplyError
 
 ALTERNATIVES = 20
@@ -104,7 +104,9 @@ class ScoreForm(RatingJudge):
                 return await self._weighted(llm, item, data)
             case "sample":
                 prompt, form = self.prompt(item, data), self.form(item, data)
-                asking = (llm.ask(prompt, form, Sampling(draw, 1.0)) for draw in range(1, (self.draws or SAMPLES) + 1))
+                asking = (
+                    llm.ask(prompt, form, draw=draw, temperature=1.0) for draw in range(1, (self.draws or SAMPLES) + 1)
+                )
                 # If one call fails, the replies of the others have been stored.
                 results = await asyncio.gather(*asking, return_exceptions=True)
                 answers: list[Answer[Rating]] = []
@@ -117,7 +119,7 @@ class ScoreForm(RatingJudge):
     async def _weighted(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         hint = f"choose another model, or the mean of several replies: {self.name}[draws=20]"
         try:
-            answer = await llm.ask(self.prompt(item, data), self.form(item, data), Sampling(top_logprobs=ALTERNATIVES))
+            answer = await llm.ask(self.prompt(item, data), self.form(item, data), top_logprobs=ALTERNATIVES)
         except CapabilityError as error:
             if error.lacks != "logprobs":
                 raise
