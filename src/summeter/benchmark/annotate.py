@@ -62,7 +62,7 @@ from summeter.data.human_judgments import list_id_of
 from summeter.engine.sync import run_sync
 from summeter.meta import Row, agree
 from summeter.models.networks import Embed, Network
-from summeter.records import InputError, Judgment, Record, UsageError, digest
+from summeter.records import InputError, Judgment, UsageError, digest
 from summeter.text.split import split
 
 ADJUDICATED = "human.adjudicated"
@@ -102,20 +102,13 @@ PLANS: dict[str, dict[str, dict[str, Any]]] = {
 Json = dict[str, Any]
 
 
-class SimulatedAnnotators(Record):
+class SimulatedAnnotators(Profile):
     """Simulated annotators (see `annotate simulate`).
 
     Nobody is excluded for failed checks unless `attention.pass_share` is given.
     """
 
     annotators: int = Field(3, ge=1, description="Number of annotators per campaign.")
-    accuracy: float = Field(0.9, ge=0, le=1, description="Share of correct answers.")
-    bias: float = Field(0.0, ge=-1, le=1, description="Bias of ratings, above or below the correct ones.")
-    laziness: float = Field(0.0, ge=0, le=1, description="Share of tasks answered without reading.")
-    trust: float = Field(0.0, ge=0, le=1, description="Share of the machine's verdicts that are followed.")
-    trust_reasons: float | None = Field(
-        None, ge=0, le=1, description="Share of verdicts followed if their reason is shown; default: `trust`."
-    )
     lazy: int = Field(0, ge=0, description="Number of annotators who answer without reading.")
     gold: str | None = Field(
         None, description="Data whose `human.raw` holds correct answers; missing answers are drawn with the seed."
@@ -131,12 +124,10 @@ class SimulatedAnnotators(Record):
         return self
 
     @property
-    def profiles(self) -> list[Profile]:
+    def profiles(self) -> Sequence[Profile]:
         """The profiles of the simulated annotators of a campaign."""
-        fields = ("accuracy", "bias", "laziness", "trust", "trust_reasons")
-        reader = Profile(**{name: getattr(self, name) for name in fields})
-        careless = reader.model_copy(update={"laziness": 1.0})
-        return [reader] * (self.annotators - self.lazy) + [careless] * self.lazy
+        careless = self.model_copy(update={"laziness": 1.0})
+        return [self] * (self.annotators - self.lazy) + [careless] * self.lazy
 
 
 class AnnotateSettings(StepSettings):

@@ -18,22 +18,20 @@ _Key = tuple[str, str, str | None, str, int | None, str]
 class Profile(Record):
     """The behaviour of a simulated annotator.
 
-    - `accuracy`: probability that an answer (for ratings and choices, each value of it) is right
-    - `bias`, from -1 to 1: fraction of labels that are changed to the positive label (supported, valid, aligned,
-      clean), or to the negative label if `bias` is below 0; ratings are shifted by `bias` times half the scale
-    - `laziness`: probability of answering without reading. The answer then repeats the machine or is the first option,
-      and takes a tenth of the time.
-    - `trust`: probability of repeating the machine verdict after reading
-    - `trust_reasons`: the same probability for verdicts with a reason; None means `trust`
-    - `seconds`: typical time per task, in seconds
+    For ratings and choices, `accuracy` applies to each value. `bias` is the fraction of labels that are changed to the
+    positive label (supported, valid, aligned, clean), or to the negative label if it is below 0; ratings are shifted by
+    `bias` times half the scale. Annotators who do not read repeat the machine or give the first option, and take a
+    tenth of the time.
     """
 
-    accuracy: float = Field(default=0.9, ge=0, le=1)
-    bias: float = Field(default=0.0, ge=-1, le=1)
-    laziness: float = Field(default=0.0, ge=0, le=1)
-    trust: float = Field(default=0.0, ge=0, le=1)
-    trust_reasons: float | None = Field(default=None, ge=0, le=1)
-    seconds: float = Field(default=20.0, gt=0)
+    accuracy: float = Field(0.9, ge=0, le=1, description="Probability of a correct answer.")
+    bias: float = Field(0.0, ge=-1, le=1, description="Share of labels changed to positive (or negative).")
+    laziness: float = Field(0.0, ge=0, le=1, description="Probability of answering without reading.")
+    trust: float = Field(0.0, ge=0, le=1, description="Probability of following the machine's verdict.")
+    trust_reasons: float | None = Field(
+        None, ge=0, le=1, description="Probability of following a verdict with a reason; default: `trust`."
+    )
+    seconds: float = Field(20.0, gt=0, description="Typical seconds for a task.")
 
     def trusts(self, machine: Json, rng: Random) -> bool:
         """Return whether an annotator who has read the task repeats a machine verdict."""
