@@ -14,7 +14,7 @@ from summeter.records import Fault, InputError
 
 FAULTY = """\
 name: mine
-task_type: ratings            # 2
+task_type: [rating]           # 2
 data: data.jsonl
 answers_per_item: many
 order: shufled

@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
 from summeter.annotate.campaign.people import Names
@@ -20,8 +18,8 @@ from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
 from summeter.data.human_judgments import list_id_of
-from summeter.data.mapping import faults_of, in_order, line_of, location_of, read_mapping, repetitions, yaml_lines
-from summeter.records import Fault, InputError, UsageError, digest, read_lines
+from summeter.data.mapping import line_of, location_of, read_model, yaml_lines
+from summeter.records import InputError, UsageError, digest, read_lines
 
 CAMPAIGN = "campaign.yaml"
 DATA = "data"
@@ -168,20 +166,12 @@ def read_campaign(file: str | Path) -> Campaign:
     Raises InputError with all faults, by line and field.
     """
     path = Path(file)
-    settings = read_mapping(path, "a campaign file needs at least name, task_type and data")
-    lines, repeated = yaml_lines(path)
-    faults = list(repetitions(path, repeated))
-    if isinstance(settings.get("task_type"), str):
+    campaign = read_model(path, Campaign, "a campaign file needs at least name, task_type and data")
+    with by_line(path):
         try:
-            task_type_named(settings["task_type"])
+            task_type_named(campaign.task_type)
         except UsageError as error:
-            faults.append(Fault(str(path), line_of(lines, ("task_type",)), "task_type", str(error)))
-    try:
-        campaign = Campaign.model_validate(settings)
-    except ValidationError as error:
-        faults += faults_of(path, lines, error, Campaign)
-    if faults:
-        raise in_order(faults)
+            raise InputError.at(path, None, "task_type", str(error)) from error
     return campaign
 
 
