@@ -17,11 +17,11 @@ from report import fake_runs as fake
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import MERGED, QUESTIONS, judgments_of, votes_of
+from summeter.annotate.analysis.export import content_of
 from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.server.downloads import write
 from summeter.annotate.tasks.key_fact_validation import outcome
 from summeter.annotate.tasks.task import InvalidAnswer
 from summeter.data.dataset import Dataset, load
@@ -329,7 +329,7 @@ def test_downloads_do_not_change_the_campaign_folder(tmp_path: Path) -> None:
     before = merged.read_text()
     assert '"1 of 3 answers"' in before
     with CampaignService(folder, readonly=True) as service:
-        content = write(service, "judgments")
+        content = content_of(service, "judgments")
     with ZipFile(BytesIO(content)) as archive:
         assert set(archive.namelist()) == {"human.raw.jsonl", "human.merged.jsonl"}
         assert b'"label":1' in archive.read("human.merged.jsonl")

@@ -184,17 +184,13 @@ def export(
         wanted = service.campaign.answers_per_item
         for line in _unfinished(incomplete(service), wanted, complete_only=complete_only):
             typer.echo(line, err=True)
-        if events is not None:
-            typer.echo(f"{files.export_events(service, events)} events written to {events}")
-        if answers is not None:
-            typer.echo(f"{files.write_answers(service, answers)} rows of answers written to {answers}")
-        if submissions is not None:
-            typer.echo(f"{files.write_submissions(service, submissions)} submissions written to {submissions}")
-        if bonuses is not None:
-            typer.echo(f"{files.write_bonuses(service, bonuses)} bonuses written to {bonuses}")
-        if study is not None:
-            files.write_study_settings(service, study)
-            typer.echo(f"study settings written to {study}")
+        chosen = {
+            "events": events, "answers": answers, "submissions": submissions, "bonuses": bonuses, "study": study,
+        }  # fmt: skip
+        for name, target in chosen.items():
+            if target is not None:
+                exported = files.FILES[name]
+                typer.echo(f"{exported.write(service, target)} {exported.title.lower()} written to {target}")
         if data is not None:
             save(dataset_of(service, complete_only=complete_only), data, force=force)
             typer.echo(f"dataset written to {data}")

@@ -7,20 +7,23 @@ exported log is imported into an empty or shorter log of the same campaign, the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
 
-from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merged_of
+from summeter.annotate.analysis.aggregate import MERGED, dataset_of, judgments_of, merged_of
 from summeter.annotate.campaign.events import KINDS, Event, line_of, packed
 from summeter.annotate.campaign.folder import JUDGMENTS
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.platforms.base import csv_text, submissions
+from summeter.annotate.platforms.base import Platform, csv_text, submissions
 from summeter.data.atomic import write_lines, write_text
+from summeter.data.dataset import save
 from summeter.data.exports import write_rows
 from summeter.records import InputError
 
@@ -101,8 +104,8 @@ def write_bonuses(service: CampaignService, file: Path) -> int:
     return sum(work.bonus > 0 for work in works)
 
 
-def write_study_settings(service: CampaignService, file: Path) -> None:
-    """Write the settings of the study in the platform's format.
+def write_study_settings(service: CampaignService, file: Path) -> int:
+    """Write the settings of the study in the platform's format, and return their number.
 
     The settings are the title, link, completion codes, pay and prerequisites.
     """
@@ -117,6 +120,7 @@ def write_study_settings(service: CampaignService, file: Path) -> None:
         **({} if wanted is None else platform.prerequisites(wanted)),
     }
     write_text(file, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    return len(settings)
 
 
 def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
@@ -152,6 +156,64 @@ def export_events(service: CampaignService, file: Path) -> int:
     """Write all events of the log, and return the number of events."""
     head = packed({"campaign": service.folder.owner, "layout": LAYOUT})
     return write_lines(file, chain([head], (line_of(event) for event in service.log.events()))) - 1
+
+
+class ExportedFile(NamedTuple):
+    """The title, description and file extension of an exported file, and the function that writes it.
+
+    The function returns the number of entries. Several files are written to a folder, and downloaded as a ZIP archive.
+    """
+
+    title: str
+    about: str
+    suffix: str
+    write: Callable[[CampaignService, Path], object]
+
+
+FILES = {
+    "judgments": ExportedFile("Judgments", "by annotator, adjudicated and merged", ".zip", write_judgments),
+    "answers": ExportedFile("Answers", "one row per answer, for a spreadsheet", ".csv", write_answers),
+    "data": ExportedFile(
+        "Data with judgments",
+        "dataset folder for the option --gold",
+        ".zip",
+        lambda service, folder: save(dataset_of(service), folder),
+    ),
+    "events": ExportedFile("Events", "the whole log, for annotate import", ".jsonl", export_events),
+    "submissions": ExportedFile("Submissions", "work and pay by submission", ".csv", write_submissions),
+    "bonuses": ExportedFile("Bonuses", "for bulk payment on the platform", ".csv", write_bonuses),
+    "study": ExportedFile("Study settings", "for creating the study on the platform", ".json", write_study_settings),
+}
+"""The files of `annotate export` by name."""
+
+
+def downloads(service: CampaignService) -> dict[str, ExportedFile]:
+    """Return the files that researchers can download.
+
+    Bonuses and study settings are included only for platforms that have them.
+    """
+    platform = platform_named(service.campaign.platform.name)
+    without = {"bonuses"} if type(platform).bonuses is Platform.bonuses else set()
+    without |= {"study"} if platform.name == "local" else set()
+    return {name: file for name, file in FILES.items() if name not in without}
+
+
+def content_of(service: CampaignService, name: str) -> bytes:
+    """Return the content of a file in `downloads`."""
+    with TemporaryDirectory() as temporary:
+        path = Path(temporary) / name
+        file = FILES[name]
+        if file.suffix != ".zip":
+            path = path.with_suffix(file.suffix)
+            file.write(service, path)
+            return path.read_bytes()
+        file.write(service, path)
+        archive = Path(temporary) / "archive.zip"
+        with ZipFile(archive, "w", ZIP_DEFLATED) as zipped:
+            for part in sorted(path.rglob("*")):
+                if part.is_file():
+                    zipped.write(part, part.relative_to(path))
+        return archive.read_bytes()
 
 
 def import_events(service: CampaignService, file: Path) -> int:

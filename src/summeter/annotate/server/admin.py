@@ -21,7 +21,6 @@ from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.server.downloads import downloads, write
 from summeter.annotate.server.security import cookie_of, same_origin, set_cookie
 from summeter.records import UsageError
 
@@ -130,6 +129,8 @@ class Admin:
         sort, descending = request.query.get("sort", "Annotator"), request.query.get("down") == "1"
 
         def values(service: CampaignService) -> Json:
+            from summeter.annotate.analysis.export import downloads  # statistics: slow to load
+
             now = status(service, service.state, self.service.now(), service.log.last_seq)
             rows = people(service)
             hidden = {"Pay"} if now["pay"] is None else set()
@@ -232,14 +233,20 @@ class Admin:
 
     async def export(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
-        download = downloads(self.service).get(name)
-        if download is None:
-            raise web.HTTPNotFound
-        data = await asyncio.to_thread(self.reader.read, lambda service: write(service, name))
-        file = f"{self.service.campaign.name}-{name}{download.suffix}"
+
+        def content(service: CampaignService) -> tuple[str, bytes]:
+            from summeter.annotate.analysis.export import content_of, downloads
+
+            file = downloads(service).get(name)
+            if file is None:
+                raise web.HTTPNotFound
+            return file.suffix, content_of(service, name)
+
+        suffix, data = await asyncio.to_thread(self.reader.read, content)
+        file = f"{self.service.campaign.name}-{name}{suffix}"
         return web.Response(
             body=data,
-            content_type=CONTENT_TYPES[download.suffix],
+            content_type=CONTENT_TYPES[suffix],
             headers={"Content-Disposition": f'attachment; filename="{file}"'},
         )
 
