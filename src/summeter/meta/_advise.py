@@ -283,16 +283,14 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
     for name, own in named.items():
         details = {"frontier": name in ranked and _on_frontier(own, named.values()), "recommended": name == recommended}
         rows.append(interval_row(own.agreement, own.fields(), statistic=own.statistic, details=details))
-        rows.append(
-            Row(**own.fields(), statistic="cost_per_1000", value=own.cost, n=len(own.pairs.units.document.used()),
-                status="undefined" if own.cost is None else "ok", reason=own.reason)
-        )  # fmt: skip
         seconds = _seconds(own.run, own.pairs.judge.signature)
-        rows.append(
-            Row(**own.fields(), statistic="seconds_per_1000", value=seconds, n=len(own.pairs.units.document.used()),
-                status="undefined" if seconds is None else "ok",
-                reason="the run did not record its time" if seconds is None else None)
-        )  # fmt: skip
+        for statistic, value, why in (
+            ("cost_per_1000", own.cost, own.reason),
+            ("seconds_per_1000", seconds, "the run did not record its time"),
+        ):
+            reason = None if value is not None else why
+            fields = {**own.fields(), "statistic": statistic, "status": status_of(value), "reason": reason}
+            rows.append(Row(**fields, value=value, n=len(own.pairs.units.document.used())))
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:

@@ -113,10 +113,10 @@ def position_rows(judge: Verdicts, resample: Resampling) -> list[Row]:
 
     Verdicts in one order only count as missing.
     """
-    rows = _position(judge, None, judge.ab, judge.ba, resample)
-    if len(judge.pairs) > 1:
-        for place, pair in enumerate(judge.pairs):
-            rows += _position(judge, pair, judge.ab[[place]], judge.ba[[place]], resample)
+    rows: list[Row] = []
+    for pair in (None, *(judge.pairs if len(judge.pairs) > 1 else ())):
+        places = slice(None) if pair is None else [judge.pairs.index(pair)]
+        rows += _position(judge, pair, judge.ab[places], judge.ba[places], resample)
     return rows
 
 

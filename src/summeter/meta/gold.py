@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 import numpy as np
 
@@ -221,13 +221,12 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
         case AggregationRule.MEAN:
             return mean
         case AggregationRule.MAJORITY:
-            modes = _modes(unit, vote, size)
-            unique = np.where(modes.low == modes.high, modes.low, np.nan)
-            by_tie = {Tie.LOW: modes.low, Tie.HIGH: modes.high, Tie.HALF: modes.mean, Tie.DROP: unique}
+            _, low, high, middle = _modes(unit, vote, size)
+            by_tie = {Tie.LOW: low, Tie.HIGH: high, Tie.HALF: middle, Tie.DROP: np.where(low == high, low, np.nan)}
             return by_tie[tie or Tie.HALF].copy()
         case AggregationRule.MODE_ELSE_MEAN:
-            modes = _modes(unit, vote, size)
-            return np.where((modes.frequency >= 2) & (modes.low == modes.high), modes.low, mean)
+            frequency, low, high, _ = _modes(unit, vote, size)
+            return np.where((frequency >= 2) & (low == high), low, mean)
         case AggregationRule.AUTO | AggregationRule.EACH as rule:
             raise ValueError(f"{rule} does not merge votes into one value")
         case rule:
@@ -243,16 +242,8 @@ def default_rule(rows: JudgmentTable) -> AggregationRule:
     return AggregationRule.MAJORITY if labels else AggregationRule.MEAN
 
 
-class _Modes(NamedTuple):
-    """The frequency of each unit's modes, and the lowest, highest and mean value of the modes."""
-
-    frequency: Ints
-    low: Floats
-    high: Floats
-    mean: Floats
-
-
-def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
+def _modes(unit: Ints, vote: Floats, size: int) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return the frequency of each unit's modes, and the lowest, highest and mean value of the modes."""
     order = np.lexsort((vote, unit))
     unit, vote = unit[order], vote[order]
     new = np.append(True, (np.diff(unit) != 0) | (np.diff(vote) != 0))[: len(unit)]
@@ -269,7 +260,7 @@ def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
     many = np.bincount(of, minlength=size)
     mean = ratio(np.bincount(of, weights=value, minlength=size), many)
     low[many == 0] = high[many == 0] = np.nan
-    return _Modes(most, low, high, mean)
+    return most, low, high, mean
 
 
 def _composites(table: JudgmentTable, level: Level, options: People) -> list[Sample]:
