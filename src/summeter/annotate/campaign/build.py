@@ -388,7 +388,7 @@ class _Assistant:
                 message = f"{task_type.name} cannot show machine verdicts; only {known} can"
                 raise InputError.at(file, None, "assistance.machine", message)
             aspect = machine.aspect or task_type.machine_aspect
-            self.verdicts = read_verdicts(machine, file.parent, data, aspect, task_type.machine_unit)
+            self.verdicts = read_verdicts(machine, file.parent, data, aspect, task_type.unit)
 
     def add_to(self, task: Task) -> Task:
         """Return the task with its assistance."""

@@ -82,8 +82,7 @@ class PersonRequest:
 
     def join(self) -> Person:
         """Return the state of the visitor, adding the visitor to the campaign if necessary."""
-        person = self.person
-        if person is None:
+        if self.person is None:
             visitor, hide_for = self.visitor, self.campaign.assistance.hide_for
             data: Json = {
                 "platform": visitor.platform,
@@ -95,8 +94,7 @@ class PersonRequest:
             if self.folder.names.is_simulated(visitor):
                 data["made"] = True
             self.emit("joined", data=data)
-            person = self.require_person()
-        return person
+        return self.record
 
     def arrive(self) -> None:
         """Log the submission under which the visitor arrives, if it is not the current one."""
@@ -114,19 +112,12 @@ class PersonRequest:
         if self.stage != stage:
             raise Refusal(409, "wrong_stage", f"this request is for the stage {stage}; your stage is {self.stage}")
 
-    def require_person(self) -> Person:
-        """Return the state of the visitor. Refuses the request if the visitor has not joined."""
-        person = self.person
-        if person is None:
-            raise Refusal(409, "wrong_stage", "you have not started; load the page again")
-        return person
-
     def require_task(self, body: Json) -> tuple[Person, Task]:
         """Return the state of the visitor and the task that the request names.
 
         Refuses the request if the task is not assigned to the visitor.
         """
-        person = self.require_person()
+        person = self.record
         key = self.folder.task_key(person, body.get("task"))
         if key is None or key not in person.assigned:
             raise Refusal(403, "not_yours", "this task is not assigned to you")
@@ -278,7 +269,7 @@ def batch(request: PersonRequest, _: Json) -> Json:
     barred = request.record.excluded or request.record.ended in HARD
     if not barred and request.record.active is None:
         _assign_batch(request, request.join())
-    held = request.require_person().active if request.stage == "work" else None
+    held = request.record.active if request.stage == "work" else None
     return request.done(batch=None if held is None else _batch(request, held), done=_done(request))
 
 
@@ -364,7 +355,7 @@ def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task)
 
 def finish_batch(request: PersonRequest, _: Json) -> Json:
     """Finish the current batch, if there is one. The batch of an adjudicator stays open."""
-    person = request.require_person()
+    person = request.record
     if request.adjudicates:
         return request.done(done=None)
     held = person.active
@@ -377,7 +368,7 @@ def finish_batch(request: PersonRequest, _: Json) -> Json:
 
 def return_(request: PersonRequest, _: Json) -> Json:
     """Give back the unanswered tasks of the current batch, except for an adjudicator's batch."""
-    person = request.require_person()
+    person = request.record
     if request.adjudicates:
         return request.done(returned=0)
     held = person.active

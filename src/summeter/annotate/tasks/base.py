@@ -41,7 +41,7 @@ class TaskType(ABC):
     A subclass sets class attributes:
 
     - `name`; `code`, the prefix of its task keys; `needs`, a description of the data that it requires
-    - `unit`: unit that an adjudicator decides on; `aspects`: aspects of its judgments
+    - `unit`: unit of the decision in a task; `aspects`: aspects of its judgments
     - `coefficients`: agreement coefficients. The first one is used to compare annotators, whose mean agreement ignores
       `side_aspects`.
     - `focused`: field of the body whose text is compared with the document sentences to highlight similar ones
@@ -50,7 +50,7 @@ class TaskType(ABC):
     - `words_in_checks`: whether attention checks use `attention.foreign_sentence` and `attention.paraphrases`
     - `shaped_by`: fields of `SHAPES` that the task type uses, or None if this is unknown
     - `accepting`: for yes-or-no decisions, the values of a positive answer (supported, valid), by question
-    - `machine_aspect` and `machine_unit`: aspect and unit of judgments that can be shown as machine verdicts
+    - `machine_aspect`: aspect of judgments on `unit` that can be shown as machine verdicts, or None
     - `title` and `verdict_words`: heading of a task and words for machine verdicts, used if the language files have no
       texts for the task type (`NAME.title`, `NAME.machine`, `NAME.machine_yes`, `NAME.machine_no`)
 
@@ -72,7 +72,6 @@ class TaskType(ABC):
     shaped_by: ClassVar[frozenset[str] | None] = None
     accepting: ClassVar[Mapping[str, Any]] = {}
     machine_aspect: ClassVar[str | None] = None
-    machine_unit: ClassVar[Unit] = "sentence"
     title: ClassVar[str] = "What is your answer?"
     verdict_words: ClassVar[Mapping[str, str]] = {"about": "The machine says:", "yes": "yes", "no": "no"}
 

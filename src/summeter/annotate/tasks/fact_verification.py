@@ -31,7 +31,7 @@ class FactVerification(TaskType):
 
     name, code = "fact_verification", "fv"
     needs = "summaries with at least one sentence"
-    unit = machine_unit = "sentence"
+    unit = "sentence"
     aspects = frozenset({"faithfulness"})
     shaped_by = frozenset({"error_types"})
     focused = "sentence"

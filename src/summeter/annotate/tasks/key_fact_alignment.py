@@ -31,7 +31,7 @@ class KeyFactAlignment(TaskType):
 
     name, code = "key_fact_alignment", "ka"
     needs = "documents with key facts, and summaries with at least one sentence"
-    unit = machine_unit = "key_fact"
+    unit = "key_fact"
     aspects = frozenset({"completeness", "conciseness"})
     shaped_by = frozenset[str]()
     focused = "key_fact"

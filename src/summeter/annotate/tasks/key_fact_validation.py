@@ -27,7 +27,7 @@ class KeyFactValidation(TaskType):
 
     name, code = "key_fact_validation", "kv"
     needs = "documents with key facts"
-    unit = machine_unit = "key_fact"
+    unit = "key_fact"
     aspects = frozenset({ASPECT})
     shaped_by = frozenset[str]()
     focused = "key_fact"
