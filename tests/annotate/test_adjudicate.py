@@ -11,12 +11,10 @@ import pytest
 from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_cli import run
-from annotate.test_server import enter, opened
+from annotate.test_server import enter, serve
 
 from summeter.annotate.analysis.adjudicate import (
-    Decision,
     adjudicate,
-    answer_of,
     decision_of_row,
     disputes,
     queue_lines,
@@ -70,8 +68,8 @@ def test_an_annotators_answer_can_be_adopted_in_every_task_type(task_type: str, 
         found = disputes(service)
         assert found
         for one in found:
-            taken = answer_of(service.state, one.task.key, one.answers[-1].annotator)
-            adjudicate(service, [Decision(one.task.key, taken, "lead")])
+            row = {"task": one.task.key, "as": one.answers[-1].annotator}
+            adjudicate(service, [decision_of_row(service, row, "lead")])
         assert disputes(service) == []
         assert len(disputes(service, include_adjudicated=True)) == len(found)
         assert replayed(service) == service.state.digest()
@@ -206,54 +204,53 @@ def test_the_adjudication_page_hides_systems_and_annotators(task_type: str, tmp_
 
 def test_adjudication_over_http_requires_its_link(tmp_path: Path) -> None:
     folder = split(tmp_path)
-    with opened(folder) as start:
 
-        async def body(service: CampaignService, browser: Callable[[], Any]) -> None:
-            eve, lead = browser(), browser()
-            for token in ("", "?token=", f"?token={folder.names.account('anna')}"):
-                assert (await eve.get(f"/admin/adjudicate{token}")).status == 401
-            assert (await lead.get(f"/admin?token={folder.adjudication_link().rpartition('=')[2]}")).status == 401
-            reply = await lead.get(f"/{folder.adjudication_link()}&name=lead", allow_redirects=False)
-            assert (await lead.get("/admin")).status == 401, "an adjudicator is not the researcher"
-            assert (reply.status, reply.headers["Location"]) == (303, "/work")
-            assert (await lead.get("/work")).status == 200
-            session = await (await lead.get("/api/session")).json()
-            head = {CSRF: session["csrf"]}
-            assert (session["stage"], session["adjudicates"], session["annotator"]) == (
-                "work",
-                True,
-                "adjudicator:lead",
-            )
-            batch = (await (await lead.post("/api/batch", json={}, headers=head)).json())["batch"]
-            assert [len(task["answers"]) for task in batch["tasks"]] == [2, 3]
-            assert batch["seconds_left"] is None
-            shown = batch["tasks"][0]
-            key = service.tasks.work[1].key
+    async def body(service: CampaignService, browser: Callable[[], Any]) -> None:
+        eve, lead = browser(), browser()
+        for token in ("", "?token=", f"?token={folder.names.account('anna')}"):
+            assert (await eve.get(f"/admin/adjudicate{token}")).status == 401
+        assert (await lead.get(f"/admin?token={folder.adjudication_link().rpartition('=')[2]}")).status == 401
+        reply = await lead.get(f"/{folder.adjudication_link()}&name=lead", allow_redirects=False)
+        assert (await lead.get("/admin")).status == 401, "an adjudicator is not the researcher"
+        assert (reply.status, reply.headers["Location"]) == (303, "/work")
+        assert (await lead.get("/work")).status == 200
+        session = await (await lead.get("/api/session")).json()
+        head = {CSRF: session["csrf"]}
+        assert (session["stage"], session["adjudicates"], session["annotator"]) == (
+            "work",
+            True,
+            "adjudicator:lead",
+        )
+        batch = (await (await lead.post("/api/batch", json={}, headers=head)).json())["batch"]
+        assert [len(task["answers"]) for task in batch["tasks"]] == [2, 3]
+        assert batch["seconds_left"] is None
+        shown = batch["tasks"][0]
+        key = service.tasks.work[1].key
 
-            async def decide(answer: Any) -> Any:
-                given = {"answer_id": made.answer_id(), "task": shown["id"], "answer": answer, "seconds": 0.5}
-                return await lead.post("/api/answers", json=given, headers=head)
+        async def decide(answer: Any) -> Any:
+            given = {"answer_id": made.answer_id(), "task": shown["id"], "answer": answer, "seconds": 0.5}
+            return await lead.post("/api/answers", json=given, headers=head)
 
-            assert (await decide({"values": {"label": "perhaps"}})).status == 422
-            assert (await decide({**crowds.NO, "comment": "read it again"})).status == 200
-            assert service.state.adjudicated[key].answer.comment == "read it again"
-            assert (await lead.post("/api/finish", json={}, headers=head)).status == 200
-            assert (await decide(crowds.YES)).status == 200
-            assert service.state.adjudicated[key].answer.values == {"label": "supported"}
-            again = (await (await lead.get("/api/session")).json())["batch"]["tasks"][0]
-            assert again["answer"]["values"] == {"label": "supported"}
-            assert (await lead.post("/api/reopen", json={"task": shown["id"]}, headers=head)).status == 200
-            assert service.state.adjudicated == {}
-            # What annotators come to differ on later joins the same batch.
-            crowds.say(service, service.tasks.work[2].key, {"cleo": crowds.NO})
-            batch = (await (await lead.post("/api/batch", json={}, headers=head)).json())["batch"]
-            assert (batch["number"], len(batch["tasks"])) == (1, 3)
-            # No annotator has the role.
-            anna = browser()
-            token = await enter(anna, folder, "anna")
-            mine = (await (await anna.post("/api/batch", json={}, headers=token)).json())["batch"]["tasks"]
-            assert all("answers" not in task for task in mine)
-            assert (await anna.post("/api/reopen", json={"task": mine[0]["id"]}, headers=token)).status == 403
-            assert replayed(service) == service.state.digest()
+        assert (await decide({"values": {"label": "perhaps"}})).status == 422
+        assert (await decide({**crowds.NO, "comment": "read it again"})).status == 200
+        assert service.state.adjudicated[key].answer.comment == "read it again"
+        assert (await lead.post("/api/finish", json={}, headers=head)).status == 200
+        assert (await decide(crowds.YES)).status == 200
+        assert service.state.adjudicated[key].answer.values == {"label": "supported"}
+        again = (await (await lead.get("/api/session")).json())["batch"]["tasks"][0]
+        assert again["answer"]["values"] == {"label": "supported"}
+        assert (await lead.post("/api/reopen", json={"task": shown["id"]}, headers=head)).status == 200
+        assert service.state.adjudicated == {}
+        # What annotators come to differ on later joins the same batch.
+        crowds.say(service, service.tasks.work[2].key, {"cleo": crowds.NO})
+        batch = (await (await lead.post("/api/batch", json={}, headers=head)).json())["batch"]
+        assert (batch["number"], len(batch["tasks"])) == (1, 3)
+        # No annotator has the role.
+        anna = browser()
+        token = await enter(anna, folder, "anna")
+        mine = (await (await anna.post("/api/batch", json={}, headers=token)).json())["batch"]["tasks"]
+        assert all("answers" not in task for task in mine)
+        assert (await anna.post("/api/reopen", json={"task": mine[0]["id"]}, headers=token)).status == 403
+        assert replayed(service) == service.state.digest()
 
-        start(body)
+    serve(folder, body)

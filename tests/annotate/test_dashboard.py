@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 from annotate import campaigns as made
 from annotate import crowds
-from annotate.test_server import Client, opened
+from annotate.test_server import Client, serve
 from lxml import html
 from report import xss
 
@@ -159,12 +159,7 @@ def test_unchanged_pages_are_not_sent_again(tmp_path: Path) -> None:
             clock.now += 61
             assert (await admin.get("/admin", headers=tag)).status == 200
 
-        serve(service, body)
-
-
-def serve(service: CampaignService, body: Any) -> None:
-    with opened(service.folder, service) as run:
-        run(body)
+        serve(service.folder, body, service)
 
 
 def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
@@ -211,7 +206,7 @@ def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
             assert (await file("submissions")).startswith(b"account,answered")
             assert len(load(tmp_path / "data").judgments("human.raw")) == 5
 
-        serve(service, body)
+        serve(service.folder, body, service)
     for platform in ("prolific", "mturk"):
         crowd = made.make(tmp_path / platform, platform={"name": platform})
         with CampaignService(crowd) as service:
@@ -225,7 +220,7 @@ def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
                 for file in files:
                     assert (await admin.get(file)).status == 200, file
 
-            serve(service, of_crowds)
+            serve(service.folder, of_crowds, service)
 
 
 def test_the_table_is_sortable_and_marks_low_values(tmp_path: Path) -> None:
@@ -247,7 +242,7 @@ def test_the_table_is_sortable_and_marks_low_values(tmp_path: Path) -> None:
                 "?sort=none": ["anna", "ben"],
             }
 
-        serve(service, body)
+        serve(service.folder, body, service)
 
 
 def test_hostile_texts_are_escaped_on_every_page(tmp_path: Path) -> None:
@@ -274,4 +269,4 @@ def test_hostile_texts_are_escaped_on_every_page(tmp_path: Path) -> None:
                 assert [link for link in page.xpath("//a/@href") if not link.startswith(("/", "#"))] == []
             assert xss.CORPUS[0] in parsed(await (await admin.get("/admin")).text()).text_content()
 
-        serve(service, body)
+        serve(service.folder, body, service)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, CookieJar
 from annotate import campaigns as made
-from annotate.test_server import Client, enter, opened
+from annotate.test_server import Client, enter, serve
 
 from summeter.annotate.campaign.bodies import LARGEST, Refusal, read_body
 from summeter.annotate.campaign.requests import REQUESTS
@@ -172,38 +172,37 @@ def test_hostile_requests_do_not_affect_others_in_a_commit(tmp_path: Path) -> No
 def test_hostile_clients_do_not_delay_others(tmp_path: Path) -> None:
     """Honest requests are answered while hostile ones are sent to all addresses."""
     folder = made.make(tmp_path, made.rows(12, 1, 4), answers_per_item=2, batch={"size": 40})
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            anna, ben = browser(), browser()
-            head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
-            mine = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]["tasks"][0]
-            tasks = (await (await ben.post("/api/batch", json={}, headers=bens)).json())["batch"]["tasks"]
-            given = {"answer_id": made.answer_id(), "task": mine["id"], "answer": made.plain(mine), "seconds": 9}
-            bodies = [*RAW, *(json.dumps(one).encode() for one in Random(2).sample([*hostile(given)], 100))]
-            statuses: list[int] = []
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        anna, ben = browser(), browser()
+        head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
+        mine = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]["tasks"][0]
+        tasks = (await (await ben.post("/api/batch", json={}, headers=bens)).json())["batch"]["tasks"]
+        given = {"answer_id": made.answer_id(), "task": mine["id"], "answer": made.plain(mine), "seconds": 9}
+        bodies = [*RAW, *(json.dumps(one).encode() for one in Random(2).sample([*hostile(given)], 100))]
+        statuses: list[int] = []
 
-            async def attack(path: str, raw: bytes) -> None:
-                reply = await anna.post(f"/api/{path}", data=raw, headers=head)
-                statuses.append(reply.status)
+        async def attack(path: str, raw: bytes) -> None:
+            reply = await anna.post(f"/api/{path}", data=raw, headers=head)
+            statuses.append(reply.status)
 
-            attacks = [asyncio.create_task(attack(path, raw)) for raw in bodies for path in WRITES]
-            waits = []
-            for task in tasks:
-                answer = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 9}
-                began = time.perf_counter()
-                reply = await ben.post("/api/answers", json=answer, headers=bens)
-                waits.append(time.perf_counter() - began)
-                assert reply.status == 200
-                await asyncio.sleep(0.01)
-            for attempt in attacks:
-                attempt.cancel()
-            await asyncio.gather(*attacks, return_exceptions=True)
-            assert statuses
-            assert not [status for status in statuses if status >= 500]
-            assert max(waits) < 5, waits  # benchmarks/annotate.py measures them
+        attacks = [asyncio.create_task(attack(path, raw)) for raw in bodies for path in WRITES]
+        waits = []
+        for task in tasks:
+            answer = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 9}
+            began = time.perf_counter()
+            reply = await ben.post("/api/answers", json=answer, headers=bens)
+            waits.append(time.perf_counter() - began)
+            assert reply.status == 200
+            await asyncio.sleep(0.01)
+        for attempt in attacks:
+            attempt.cancel()
+        await asyncio.gather(*attacks, return_exceptions=True)
+        assert statuses
+        assert not [status for status in statuses if status >= 500]
+        assert max(waits) < 5, waits  # benchmarks/annotate.py measures them
 
-        run(body)
+    serve(folder, body)
 
 
 def test_many_refused_requests_delay_a_session() -> None:
@@ -226,21 +225,20 @@ def test_many_refused_requests_delay_a_session() -> None:
 
 def test_other_hosts_are_refused(tmp_path: Path) -> None:
     folder = made.make(tmp_path, hosts=["study.example"])
-    with opened(folder) as run:
 
-        async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            wanted = {
-                "study.example": 200, "STUDY.example.:443": 200, "localhost:8300": 200, "127.0.0.1": 200,
-                "[::1]:80": 200, "10.1.2.3:8300": 200, "evil.example": 421, "study.example.evil.example": 421,
-                "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "127.0.0.1:80@evil.example": 421,
-            }  # fmt: skip
-            for host, status in wanted.items():
-                async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
-                    address = client.make_url("/")
-                    reply = await http.get(address, headers={"Host": host, "X-Forwarded-Host": "study.example"})
-                    assert reply.status == status, host
-                    if status == 421:
-                        assert f"does not accept the host {host.partition(':')[0]}" in await reply.text() or "@" in host
+    async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        wanted = {
+            "study.example": 200, "STUDY.example.:443": 200, "localhost:8300": 200, "127.0.0.1": 200,
+            "[::1]:80": 200, "10.1.2.3:8300": 200, "evil.example": 421, "study.example.evil.example": 421,
+            "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "127.0.0.1:80@evil.example": 421,
+        }  # fmt: skip
+        for host, status in wanted.items():
+            async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
+                address = client.make_url("/")
+                reply = await http.get(address, headers={"Host": host, "X-Forwarded-Host": "study.example"})
+                assert reply.status == status, host
+                if status == 421:
+                    assert f"does not accept the host {host.partition(':')[0]}" in await reply.text() or "@" in host
 
-        run(body)
+    serve(folder, body)

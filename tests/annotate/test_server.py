@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,33 +25,31 @@ from summeter.annotate.server.security import CSRF
 Client = TestClient[Any, Any]
 
 
-@contextmanager
-def opened(
-    folder: CampaignFolder, known: CampaignService | None = None
-) -> Iterator[Callable[[Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]], None]]:
-    """Run a coroutine with a service and a function that returns new clients."""
+def serve(
+    folder: CampaignFolder,
+    body: Callable[[CampaignService, Callable[[], Client]], Awaitable[None]],
+    known: CampaignService | None = None,
+) -> None:
+    """Run a coroutine with a served campaign (`known`, if it is open) and a function that returns new clients."""
+
+    async def inside(service: CampaignService) -> None:
+        server = TestServer(make_app(service))
+        await server.start_server()
+        clients: list[Client] = []
+
+        def browser() -> Client:
+            clients.append(TestClient(server, cookie_jar=CookieJar(unsafe=True)))
+            return clients[-1]
+
+        try:
+            await body(service, browser)
+        finally:
+            for one in clients:
+                await one.close()
+            await server.close()
+
     with CampaignService(folder) if known is None else nullcontext(known) as service:
-
-        def run(body: Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]) -> None:
-            async def inside() -> None:
-                server = TestServer(make_app(service))
-                await server.start_server()
-                clients: list[Client] = []
-
-                def browser() -> Client:
-                    clients.append(TestClient(server, cookie_jar=CookieJar(unsafe=True)))
-                    return clients[-1]
-
-                try:
-                    await body(service, browser)
-                finally:
-                    for one in clients:
-                        await one.close()
-                    await server.close()
-
-            asyncio.run(inside())
-
-        yield run
+        asyncio.run(inside(service))
 
 
 async def enter(client: Client, folder: CampaignFolder, name: str) -> dict[str, str]:
@@ -63,26 +61,25 @@ async def enter(client: Client, folder: CampaignFolder, name: str) -> dict[str, 
 
 def test_a_link_sets_a_cookie_and_writes_nothing(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            reply = await client.get("/" + folder.links()["anna"], allow_redirects=False)
-            cookie = reply.headers["Set-Cookie"]
-            assert "HttpOnly" in cookie
-            assert "SameSite=Lax" in cookie
-            session = await (await client.get("/api/session")).json()
-            assert (session["annotator"], session["stage"], session["batch"]) == ("anna", "work", None)
-            assert service.log.last_seq == 0
-            for query in ("?token=anna.0000", "?token=eve." + "0" * 32, "?token=%00", "?PROLIFIC_PID=x", "?token="):
-                assert (await browser().get("/" + query)).status == 401
-            assert (await browser().get("/work")).status == 401
-            refused = await browser().get("/api/session")
-            assert (refused.status, (await refused.json())["error"]["code"]) == (401, "no_session")
-            forged = await browser().get("/api/session", headers={"Cookie": "summeter=" + "e30." + "0" * 64})
-            assert forged.status == 401
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        reply = await client.get("/" + folder.links()["anna"], allow_redirects=False)
+        cookie = reply.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Lax" in cookie
+        session = await (await client.get("/api/session")).json()
+        assert (session["annotator"], session["stage"], session["batch"]) == ("anna", "work", None)
+        assert service.log.last_seq == 0
+        for query in ("?token=anna.0000", "?token=eve." + "0" * 32, "?token=%00", "?PROLIFIC_PID=x", "?token="):
+            assert (await browser().get("/" + query)).status == 401
+        assert (await browser().get("/work")).status == 401
+        refused = await browser().get("/api/session")
+        assert (refused.status, (await refused.json())["error"]["code"]) == (401, "no_session")
+        forged = await browser().get("/api/session", headers={"Cookie": "summeter=" + "e30." + "0" * 64})
+        assert forged.status == 401
 
-        run(body)
+    serve(folder, body)
 
 
 @pytest.mark.parametrize(
@@ -96,123 +93,117 @@ def test_a_link_sets_a_cookie_and_writes_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_cookie_attributes(platform: str, query: str, proxy: str, wanted: set[str], tmp_path: Path) -> None:
-    with opened(made.make(tmp_path, platform={"name": platform})) as run:
 
-        async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
-            more = {"X-Forwarded-Proto": proxy} if proxy else {}
-            reply = await browser().get("/" + query, headers=more, allow_redirects=False)
-            parts = set(reply.headers["Set-Cookie"].split("; ")[1:])
-            assert parts == {"Path=/", "Max-Age=5184000", "HttpOnly", *wanted}
+    async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
+        more = {"X-Forwarded-Proto": proxy} if proxy else {}
+        reply = await browser().get("/" + query, headers=more, allow_redirects=False)
+        parts = set(reply.headers["Set-Cookie"].split("; ")[1:])
+        assert parts == {"Path=/", "Max-Age=5184000", "HttpOnly", *wanted}
 
-        run(body)
+    serve(made.make(tmp_path, platform={"name": platform}), body)
 
 
 def test_a_proxy_can_change_the_host(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with opened(folder) as run:
 
-        async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            head = await enter(client, folder, "anna") | {"Origin": "https://study.example"}
-            for site, status in (("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)):
-                reply = await client.post("/api/batch", json={}, headers={**head, "Sec-Fetch-Site": site})
-                assert reply.status == status
-            assert (await client.post("/api/batch", json={}, headers=head)).status == 403
+    async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        head = await enter(client, folder, "anna") | {"Origin": "https://study.example"}
+        for site, status in (("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)):
+            reply = await client.post("/api/batch", json={}, headers={**head, "Sec-Fetch-Site": site})
+            assert reply.status == status
+        assert (await client.post("/api/batch", json={}, headers=head)).status == 403
 
-        run(body)
+    serve(folder, body)
 
 
 def test_every_write_needs_the_csrf_token_of_its_session(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            anna, ben = browser(), browser()
-            head = await enter(anna, folder, "anna")
-            other = await enter(ben, folder, "ben")
-            for path in ("consent", "instructions", "qualification", "training", "batch", "opened", "answers",
-                         "finish", "return"):  # fmt: skip
-                for wrong in ({}, {CSRF: "0" * 40}, other, {**head, "Origin": "https://evil.example"},
-                              {**head, "Sec-Fetch-Site": "cross-site"}):  # fmt: skip
-                    reply = await anna.post(f"/api/{path}", json={}, headers=wrong)
-                    assert (reply.status, (await reply.json())["error"]["code"]) == (403, "csrf")
-                assert (await browser().post(f"/api/{path}", json={}, headers=head)).status == 401
-                assert (await anna.get(f"/api/{path}")).status == 405
-            assert service.log.last_seq == 0
-            assert (await anna.post("/api/batch", json={}, headers=head)).status == 200
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        anna, ben = browser(), browser()
+        head = await enter(anna, folder, "anna")
+        other = await enter(ben, folder, "ben")
+        for path in ("consent", "instructions", "qualification", "training", "batch", "opened", "answers",
+                     "finish", "return"):  # fmt: skip
+            for wrong in ({}, {CSRF: "0" * 40}, other, {**head, "Origin": "https://evil.example"},
+                          {**head, "Sec-Fetch-Site": "cross-site"}):  # fmt: skip
+                reply = await anna.post(f"/api/{path}", json={}, headers=wrong)
+                assert (reply.status, (await reply.json())["error"]["code"]) == (403, "csrf")
+            assert (await browser().post(f"/api/{path}", json={}, headers=head)).status == 401
+            assert (await anna.get(f"/api/{path}")).status == 405
+        assert service.log.last_seq == 0
+        assert (await anna.post("/api/batch", json={}, headers=head)).status == 200
 
-        run(body)
+    serve(folder, body)
 
 
 def test_all_stages_and_refusals(tmp_path: Path) -> None:
     folder = made.make(tmp_path, answers_per_item=1, batch={"size": 4})
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            anna, ben = browser(), browser()
-            head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
-            batch = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]
-            await ben.post("/api/batch", json={}, headers=bens)
-            task = batch["tasks"][0]
-            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
-            foreign = await ben.post("/api/answers", json=given, headers=bens)
-            assert (foreign.status, (await foreign.json())["error"]["code"]) == (403, "not_yours")
-            for name in ("fv/doc0/s0/0", "", None, 7, ["x"], "../../keys.json"):
-                assert (await anna.post("/api/opened", json={"task": name}, headers=head)).status == 403
-            for data, status in ((b"{", 400), (b"[]", 400), (b'{"a": NaN}', 400), (b"[" * 60_000, 400),
-                                 (b" " * (LARGEST + 1), 413)):  # fmt: skip
-                assert (await anna.post("/api/answers", data=data, headers=head)).status == status
-            replies = [await (await anna.post("/api/answers", json=given, headers=head)).json() for _ in range(3)]
-            assert replies[0] == replies[1] == replies[2]
-            early = await anna.post("/api/finish", json={}, headers=head)
-            assert (early.status, (await early.json())["error"]["code"]) == (409, "unfinished")
-            assert (await (await anna.post("/api/return", json={}, headers=head)).json())["returned"] > 0
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        anna, ben = browser(), browser()
+        head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
+        batch = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]
+        await ben.post("/api/batch", json={}, headers=bens)
+        task = batch["tasks"][0]
+        given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+        foreign = await ben.post("/api/answers", json=given, headers=bens)
+        assert (foreign.status, (await foreign.json())["error"]["code"]) == (403, "not_yours")
+        for name in ("fv/doc0/s0/0", "", None, 7, ["x"], "../../keys.json"):
+            assert (await anna.post("/api/opened", json={"task": name}, headers=head)).status == 403
+        for data, status in ((b"{", 400), (b"[]", 400), (b'{"a": NaN}', 400), (b"[" * 60_000, 400),
+                             (b" " * (LARGEST + 1), 413)):  # fmt: skip
+            assert (await anna.post("/api/answers", data=data, headers=head)).status == status
+        replies = [await (await anna.post("/api/answers", json=given, headers=head)).json() for _ in range(3)]
+        assert replies[0] == replies[1] == replies[2]
+        early = await anna.post("/api/finish", json={}, headers=head)
+        assert (early.status, (await early.json())["error"]["code"]) == (409, "unfinished")
+        assert (await (await anna.post("/api/return", json={}, headers=head)).json())["returned"] > 0
 
-        run(body)
+    serve(folder, body)
 
 
 def test_linked_styles_are_served(tmp_path: Path) -> None:
-    with opened(made.make(tmp_path)) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            page = await (await client.get("/")).text()
-            styles = re.findall(r'<link rel="stylesheet" href="([^"]+)">', page)
-            assert len(styles) == 2
-            for path in styles:
-                reply = await client.get(path)
-                assert (reply.status, reply.content_type, reply.headers["Cache-Control"]) == (
-                    200,
-                    "text/css",
-                    "no-cache",
-                )
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        page = await (await client.get("/")).text()
+        styles = re.findall(r'<link rel="stylesheet" href="([^"]+)">', page)
+        assert len(styles) == 2
+        for path in styles:
+            reply = await client.get(path)
+            assert (reply.status, reply.content_type, reply.headers["Cache-Control"]) == (
+                200,
+                "text/css",
+                "no-cache",
+            )
 
-        run(body)
+    serve(made.make(tmp_path), body)
 
 
 def test_paths_are_confined_and_responses_have_security_headers(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            for path in ("/", "/nothing", "/api/nothing", "/api/session", "/static/", "/static/none.js", "/admin",
-                         "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2f..%2fdesk.py",
-                         "/static//etc/passwd", "/static/%00", "/static/....//server.py",
-                         "/static/../../../../keys.json"):  # fmt: skip
-                reply = await client.get(path)
-                text = await reply.text(errors="replace")
-                assert reply.status in {200, 401, 403, 404}, path
-                assert "aiohttp import" not in text
-                assert folder.keys["secret"] not in text
-                policy = reply.headers["Content-Security-Policy"]
-                for allowed in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "trusted-types 'none'"):
-                    assert allowed in policy.split("; ")
-                assert "unsafe" not in policy
-                assert "frame-ancestors 'none'" in policy
-                assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        for path in ("/", "/nothing", "/api/nothing", "/api/session", "/static/", "/static/none.js", "/admin",
+                     "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2f..%2fdesk.py",
+                     "/static//etc/passwd", "/static/%00", "/static/....//server.py",
+                     "/static/../../../../keys.json"):  # fmt: skip
+            reply = await client.get(path)
+            text = await reply.text(errors="replace")
+            assert reply.status in {200, 401, 403, 404}, path
+            assert "aiohttp import" not in text
+            assert folder.keys["secret"] not in text
+            policy = reply.headers["Content-Security-Policy"]
+            for allowed in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "trusted-types 'none'"):
+                assert allowed in policy.split("; ")
+            assert "unsafe" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert reply.headers["X-Content-Type-Options"] == "nosniff"
 
-        run(body)
+    serve(folder, body)
 
 
 def test_hostile_texts_are_sent_as_json_only(tmp_path: Path) -> None:
@@ -221,29 +212,28 @@ def test_hostile_texts_are_sent_as_json_only(tmp_path: Path) -> None:
         for index, text in enumerate(xss.CORPUS) if text.strip()
     ]  # fmt: skip
     folder = made.make(tmp_path, data, consent=xss.CORPUS[0], instructions="\n\n".join(xss.CORPUS), title=xss.CORPUS[0])
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            head = await enter(client, folder, "anna")
-            page = await (await client.get("/work")).text()
-            assert "<script>alert" not in page
-            assert "onerror=" not in page.replace("&quot;", '"').split("<body", 1)[0]
-            assert "javascript:" not in page or 'href="javascript:' not in page
-            await client.post("/api/consent", json={"agreed": True}, headers=head)
-            await client.post("/api/instructions", json={}, headers=head)
-            reply = await client.post("/api/batch", json={}, headers=head)
-            assert reply.content_type == "application/json"
-            batch = (await reply.json())["batch"]
-            assert any(text in json.dumps(batch, ensure_ascii=False) for text in ("<script", "<img"))
-            task = batch["tasks"][0]
-            answer = {**made.plain(task), "comment": xss.CORPUS[0]}
-            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 4}
-            assert (await client.post("/api/answers", json=given, headers=head)).status == 200
-            shown = await client.get("/api/session")
-            assert shown.content_type == "application/json"
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        head = await enter(client, folder, "anna")
+        page = await (await client.get("/work")).text()
+        assert "<script>alert" not in page
+        assert "onerror=" not in page.replace("&quot;", '"').split("<body", 1)[0]
+        assert "javascript:" not in page or 'href="javascript:' not in page
+        await client.post("/api/consent", json={"agreed": True}, headers=head)
+        await client.post("/api/instructions", json={}, headers=head)
+        reply = await client.post("/api/batch", json={}, headers=head)
+        assert reply.content_type == "application/json"
+        batch = (await reply.json())["batch"]
+        assert any(text in json.dumps(batch, ensure_ascii=False) for text in ("<script", "<img"))
+        task = batch["tasks"][0]
+        answer = {**made.plain(task), "comment": xss.CORPUS[0]}
+        given = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 4}
+        assert (await client.post("/api/answers", json=given, headers=head)).status == 200
+        shown = await client.get("/api/session")
+        assert shown.content_type == "application/json"
 
-        run(body)
+    serve(folder, body)
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
@@ -252,105 +242,101 @@ def test_no_response_contains_expected_answers(task_type: str, tmp_path: Path) -
         tmp_path, task_type=task_type, attention={"rate": 0.5}, training={"made": 2},
         qualification={"questions": [{"question": "?", "choices": ["a", "b"], "answer": 1}]},
     )  # fmt: skip
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            head = await enter(client, folder, "anna")
-            seen = [await (await client.get("/api/session")).text(), await (await client.get("/work")).text()]
-            await client.post("/api/qualification", json={"answers": {"q0": 1}}, headers=head)
-            session = await (await client.get("/api/session")).json()
-            seen.append(json.dumps(session))
-            for task in session["training"]["tasks"]:
-                given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
-                assert (await client.post("/api/training", json=given, headers=head)).status == 200
-            reply = await (await client.post("/api/batch", json={}, headers=head)).json()
-            seen.append(json.dumps(reply))
-            for task in reply["batch"]["tasks"]:
-                given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
-                answered = await (await client.post("/api/answers", json=given, headers=head)).json()
-                assert set(answered) == {"ok", "answer_id", "task", "seq"}
-            seen.append(await (await client.get("/api/session")).text())
-            for text in seen:
-                assert not any(word in text for word in ('"expected"', '"role"', '"passed"', '"check"', '"feedback"'))
-                assert not any(task.key in text for task in service.tasks.by_key.values())
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        head = await enter(client, folder, "anna")
+        seen = [await (await client.get("/api/session")).text(), await (await client.get("/work")).text()]
+        await client.post("/api/qualification", json={"answers": {"q0": 1}}, headers=head)
+        session = await (await client.get("/api/session")).json()
+        seen.append(json.dumps(session))
+        for task in session["training"]["tasks"]:
+            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+            assert (await client.post("/api/training", json=given, headers=head)).status == 200
+        reply = await (await client.post("/api/batch", json={}, headers=head)).json()
+        seen.append(json.dumps(reply))
+        for task in reply["batch"]["tasks"]:
+            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+            answered = await (await client.post("/api/answers", json=given, headers=head)).json()
+            assert set(answered) == {"ok", "answer_id", "task", "seq"}
+        seen.append(await (await client.get("/api/session")).text())
+        for text in seen:
+            assert not any(word in text for word in ('"expected"', '"role"', '"passed"', '"check"', '"feedback"'))
+            assert not any(task.key in text for task in service.tasks.by_key.values())
 
-        run(body)
+    serve(folder, body)
 
 
 def test_the_researcher_needs_the_token(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with opened(folder) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            anna, admin = browser(), browser()
-            head = await enter(anna, folder, "anna")
-            await anna.post("/api/batch", json={}, headers=head)
-            assert (await anna.get("/admin?token=" + "x" * 32)).status == 401
-            reply = await admin.get(f"/admin?token={folder.keys['admin']}", allow_redirects=False)
-            assert reply.headers["Location"] == "/admin"
-            assert (await admin.get("/admin")).status == 200
-            page = await (await admin.get("/admin/annotator?name=anna")).text()
-            csrf = re.findall(r'name="csrf" value="(\w+)"', page)[0]
-            order = {"annotator": "anna", "reason": "a test"}
-            foreign = {"Sec-Fetch-Site": "cross-site"}
-            assert (await admin.post("/admin/exclude", data=order)).status == 422
-            assert (await anna.post("/admin/exclude", data={**order, "csrf": csrf})).status == 401
-            assert (await admin.post("/admin/exclude", data={**order, "csrf": csrf}, headers=foreign)).status == 403
-            for bad in ({"reason": " "}, {"annotator": "eve"}, {"csrf": "x"}):
-                assert (await admin.post("/admin/exclude", data={**order, "csrf": csrf, **bad})).status == 422
-            assert not service.state.people["anna"].excluded
-            done = await admin.post("/admin/exclude", data={**order, "csrf": csrf}, allow_redirects=False)
-            assert (done.status, done.headers["Location"]) == (303, "/admin/annotator?name=anna")
-            assert service.state.people["anna"].excluded
-            assert (await admin.post("/admin/exclude", data={**order, "csrf": csrf})).status == 422
-            assert (await admin.post("/admin/reinstate", data={**order, "csrf": csrf})).status == 200
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        anna, admin = browser(), browser()
+        head = await enter(anna, folder, "anna")
+        await anna.post("/api/batch", json={}, headers=head)
+        assert (await anna.get("/admin?token=" + "x" * 32)).status == 401
+        reply = await admin.get(f"/admin?token={folder.keys['admin']}", allow_redirects=False)
+        assert reply.headers["Location"] == "/admin"
+        assert (await admin.get("/admin")).status == 200
+        page = await (await admin.get("/admin/annotator?name=anna")).text()
+        csrf = re.findall(r'name="csrf" value="(\w+)"', page)[0]
+        order = {"annotator": "anna", "reason": "a test"}
+        foreign = {"Sec-Fetch-Site": "cross-site"}
+        assert (await admin.post("/admin/exclude", data=order)).status == 422
+        assert (await anna.post("/admin/exclude", data={**order, "csrf": csrf})).status == 401
+        assert (await admin.post("/admin/exclude", data={**order, "csrf": csrf}, headers=foreign)).status == 403
+        for bad in ({"reason": " "}, {"annotator": "eve"}, {"csrf": "x"}):
+            assert (await admin.post("/admin/exclude", data={**order, "csrf": csrf, **bad})).status == 422
+        assert not service.state.people["anna"].excluded
+        done = await admin.post("/admin/exclude", data={**order, "csrf": csrf}, allow_redirects=False)
+        assert (done.status, done.headers["Location"]) == (303, "/admin/annotator?name=anna")
+        assert service.state.people["anna"].excluded
+        assert (await admin.post("/admin/exclude", data={**order, "csrf": csrf})).status == 422
+        assert (await admin.post("/admin/reinstate", data={**order, "csrf": csrf})).status == 200
 
-        run(body)
+    serve(folder, body)
 
 
 def test_crowd_workers_enter_by_platform_links(tmp_path: Path) -> None:
     turk = made.make(tmp_path / "t", platform={"name": "mturk"})
-    with opened(turk) as run:
 
-        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            await client.get("/?workerId=W1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H1")
-            session = await (await client.get("/api/session")).json()
-            assert session["preview"]
-            assert session["sample"] is not None
-            blocked = await client.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
-            assert (blocked.status, (await blocked.json())["error"]["code"]) == (403, "preview")
-            assert service.log.last_seq == 0
-            worker = browser()
-            entered = await worker.get("/?workerId=W1&assignmentId=A1&hitId=H1&turkSubmitTo=https://evil.example")
-            assert "frame-ancestors https://www.mturk.com" in entered.headers["Content-Security-Policy"]
-            session = await (await worker.get("/api/session")).json()
-            await worker.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
-            name = session["annotator"]
-            assert "W1" not in name
-            assert service.state.people[name].visitor == {
-                "platform": "mturk",
-                "id": "W1",
-                "study": "H1",
-                "session": "A1",
-            }
-            await asyncio.to_thread(service.log.append, "ended", name, data={"outcome": "completed"})
-            await worker.post("/api/return", json={}, headers={CSRF: session["csrf"]})
-            done = (await (await worker.get("/api/session")).json())["done"]
-            assert done["form"]["action"] == "https://www.mturk.com/mturk/externalSubmit"
-            assert done["form"]["fields"]["assignmentId"] == "A1"
+    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        await client.get("/?workerId=W1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H1")
+        session = await (await client.get("/api/session")).json()
+        assert session["preview"]
+        assert session["sample"] is not None
+        blocked = await client.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
+        assert (blocked.status, (await blocked.json())["error"]["code"]) == (403, "preview")
+        assert service.log.last_seq == 0
+        worker = browser()
+        entered = await worker.get("/?workerId=W1&assignmentId=A1&hitId=H1&turkSubmitTo=https://evil.example")
+        assert "frame-ancestors https://www.mturk.com" in entered.headers["Content-Security-Policy"]
+        session = await (await worker.get("/api/session")).json()
+        await worker.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
+        name = session["annotator"]
+        assert "W1" not in name
+        assert service.state.people[name].visitor == {
+            "platform": "mturk",
+            "id": "W1",
+            "study": "H1",
+            "session": "A1",
+        }
+        await asyncio.to_thread(service.log.append, "ended", name, data={"outcome": "completed"})
+        await worker.post("/api/return", json={}, headers={CSRF: session["csrf"]})
+        done = (await (await worker.get("/api/session")).json())["done"]
+        assert done["form"]["action"] == "https://www.mturk.com/mturk/externalSubmit"
+        assert done["form"]["fields"]["assignmentId"] == "A1"
 
-        run(body)
+    serve(turk, body)
     prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
-    with opened(prolific) as run:
 
-        async def other(service: CampaignService, browser: Callable[[], Client]) -> None:
-            client = browser()
-            await client.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=x")
-            session = await (await client.get("/api/session")).json()
-            second = browser()  # another device, another session of the same person
-            await second.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=y")
-            assert (await (await second.get("/api/session")).json())["annotator"] == session["annotator"]
+    async def other(service: CampaignService, browser: Callable[[], Client]) -> None:
+        client = browser()
+        await client.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=x")
+        session = await (await client.get("/api/session")).json()
+        second = browser()  # another device, another session of the same person
+        await second.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=y")
+        assert (await (await second.get("/api/session")).json())["annotator"] == session["annotator"]
 
-        run(other)
+    serve(prolific, other)
