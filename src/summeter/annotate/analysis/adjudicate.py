@@ -19,11 +19,12 @@ from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.requests import PersonRequest
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import State
 from summeter.annotate.tasks.task import InvalidAnswer
 from summeter.data.faults import Faults
 from summeter.data.formats import read_rows
 from summeter.records import UsageError
+
+LISTING = "`summeter annotate adjudicate` lists the keys"
 
 
 class Decision(NamedTuple):
@@ -72,7 +73,7 @@ def checked_decision(
     """
     task = service.tasks.by_key.get(task_key)
     if task is None or task.role != "work":
-        raise _unknown(task_key)
+        raise UsageError(f"the campaign has no task {task_key!r}; {LISTING}")
     content = answer.to_json() if isinstance(answer, TaskAnswer) else answer
     try:
         stored = service.task_type.read(content, task)
@@ -80,17 +81,6 @@ def checked_decision(
         raise UsageError(f"{task_key}: {error.field}: {error}") from error
     reason = stored.comment or (comment or "").strip()[:LONGEST] or None
     return Decision(task_key, stored.model_copy(update={"machine": None, "comment": reason}), by)
-
-
-def answer_of(state: State, task: str, annotator: str) -> TaskAnswer:
-    """Return an annotator's answer to a task. Raises UsageError if there is no answer."""
-    if task not in state.items:
-        raise _unknown(task)
-    person = state.people.get(annotator)
-    answer = None if person is None else person.answers.get(task)
-    if answer is None:
-        raise UsageError(f"{annotator!r} has not answered the task {task!r}")
-    return answer.answer.model_copy(update={"machine": None, "comment": None})
 
 
 def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decision]:
@@ -118,12 +108,15 @@ def decision_of_row(service: CampaignService, row: Mapping[str, Any], by: str) -
 
     Raises UsageError if the decision is invalid.
     """
-    task, answer, annotator = str(row.get("task")), row.get("answer"), row.get("as")
+    task, answer, annotator, reason = str(row.get("task")), row.get("answer"), row.get("as"), row.get("reason")
     if (answer is None) == (annotator is None):
         raise UsageError("give either an answer or the annotator whose answer is adopted")
-    adopted = answer if annotator is None else answer_of(service.state, task, str(annotator))
-    reason = row.get("reason")
-    return checked_decision(service, task, adopted, str(row.get("by") or by), None if reason is None else str(reason))
+    if annotator is not None:
+        person = service.state.people.get(str(annotator))
+        if person is None or task not in person.answers:
+            raise UsageError(f"{annotator!r} has not answered the task {task!r}; {LISTING}")
+        answer = person.answers[task].answer.model_copy(update={"machine": None, "comment": None})
+    return checked_decision(service, task, answer, str(row.get("by") or by), None if reason is None else str(reason))
 
 
 def queue_lines(queue: Iterable[Dispute]) -> list[str]:
@@ -133,7 +126,3 @@ def queue_lines(queue: Iterable[Dispute]) -> list[str]:
     """
     empty = {"as": None, "answer": None, "reason": None}
     return [json.dumps({**dispute.to_json(), **empty}, ensure_ascii=False) for dispute in queue]
-
-
-def _unknown(task: str) -> UsageError:
-    return UsageError(f"the campaign has no task {task!r}; `summeter annotate adjudicate` lists the keys")
