@@ -101,7 +101,7 @@ def stored(folder: Path) -> set[str]:
     if not (folder / "calls.sqlite").exists():
         return set()
     with CallStore(folder / "calls.sqlite", readonly=True) as store:
-        return {json.dumps(turns_of(json.loads(call.request))) for call in store}
+        return {json.dumps(turns_of(json.loads(store.request(call.key)))) for call in store.tokens()}
 
 
 def turns_of(body: dict[str, Any]) -> list[list[str]]:

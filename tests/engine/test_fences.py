@@ -65,7 +65,7 @@ def test_a_run_that_is_carried_on_sends_the_same_fences(tmp_path: Path, model: s
 def test_what_is_stored_has_the_hash_it_goes_by(tmp_path: Path, model: str, sent: list[Request]) -> None:
     run = evaluate([ROW], [ReasonThenScore()], models=model, out=tmp_path / "run")
     with CallStore(run.folder / "calls.sqlite") as store:
-        calls = list(store)
+        calls = {call.key: store.request(call.key) for call in store.tokens()}
         assert store.fence_secret() == store.fence_secret()
-    assert [call.key for call in calls] == [Request.model_validate(json.loads(call.request)).key for call in calls]
+    assert list(calls) == [Request.model_validate(json.loads(request)).key for request in calls.values()]
     assert len(sent) == len(calls) == 2

@@ -33,7 +33,7 @@ def _rules(tmp_path: Path) -> str:
 
 def _questions(run: Run) -> list[str]:
     with CallStore(run.folder / "calls.sqlite") as store:
-        return [json.loads(call.request)["messages"][-1]["content"] for call in store]
+        return [json.loads(store.request(call.key))["messages"][-1]["content"] for call in store.tokens()]
 
 
 @pytest.fixture

@@ -72,7 +72,10 @@ class Kept(NamedTuple):
 def kept(run: Run) -> list[Kept]:
     """The calls of a run, in the order of storing."""
     with CallStore(run.folder / "calls.sqlite", readonly=True) as store:
-        return [Kept(json.loads(one.request), Completion.model_validate_json(one.completion)) for one in store]
+        return [
+            Kept(json.loads(store.request(one.key)), Completion.model_validate_json(store.get(one.key) or ""))
+            for one in store.tokens()
+        ]
 
 
 def faults(call: Kept) -> list[str]:

@@ -176,7 +176,7 @@ def test_keys_of_calls_do_not_depend_on_the_capabilities_of_a_server() -> None:
         assert len(server.calls) == made
         replayed = asyncio.run(ask_all(replay("openai-api/stub/tiny", store), 5))
         assert replayed == first
-        assert {json.loads(call.completion)["format"] for call in store} == {"text"}
+        assert {json.loads(store.get(call.key) or "")["format"] for call in store.tokens()} == {"text"}
 
 
 def test_interrupted_and_resumed_asks_nothing_twice(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_interrupted_and_resumed_asks_nothing_twice(tmp_path: Path) -> None:
     with StubServer(behave) as server:
         with CallStore(path) as store:
             asyncio.run(some(connect(server, store, max_connections=8), store))
-            stored = {json.loads(call.request)["messages"][0]["content"] for call in store}
+            stored = {json.loads(store.request(call.key))["messages"][0]["content"] for call in store.tokens()}
         assert 10 <= len(stored) < 60
         before = len(server.calls)
         with CallStore(path) as store:

@@ -53,8 +53,8 @@ def test_a_reply_is_stored_before_it_is_returned(tmp_path: Path) -> None:
         stored = other.get(request.key)
         assert stored is not None
         assert Completion.model_validate_json(stored) == reply
-        (call,) = other
-        assert Request.model_validate_json(call.request) == request
+        (call,) = other.tokens()
+        assert Request.model_validate_json(other.request(call.key)) == request
         assert call.model == "scripted/rules"
 
 

@@ -13,7 +13,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import to_bytes
 from summeter.models.contexts import known_context
@@ -23,6 +23,9 @@ from summeter.models.providers.provider import Options, Provider, base_urls, fin
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.manifest import ModelContext
+
+if TYPE_CHECKING:
+    from yarl import URL
 
 LOOKUP_TIMEOUT = 5.0
 """Seconds to wait for an answer; if a model must be loaded first, the timeout of a call applies instead."""
@@ -75,7 +78,7 @@ async def _from_server(model: str, provider: Provider | None, options: Options, 
     timeout = options.timeout if load and lookup == "ollama" else min(LOOKUP_TIMEOUT, options.timeout)
     try:
         async with asyncio.timeout(timeout):
-            tokens = await LOOKUPS[lookup](_Server(llm, load))
+            tokens = await (_ollama(llm, load=load) if lookup == "ollama" else LOOKUPS[lookup](llm))
     except TimeoutError:
         return ModelContext(said=f"{llm.address} did not answer in time")
     except (ModelError, UsageError) as error:
@@ -88,61 +91,35 @@ async def _from_server(model: str, provider: Provider | None, options: Options, 
     return ModelContext(said=f"the server at {llm.address} does not report it{unloaded}")
 
 
-class _Server(NamedTuple):
-    """The server of a model; `load` says whether it may load the model for the lookup."""
+async def _fetch(llm: HttpLLM, url: URL, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the JSON object at a URL, which is sent the `body` if there is one.
 
-    llm: HttpLLM
-    load: bool = False
-
-    @property
-    def base(self) -> str:
-        """The base URL to which calls are sent."""
-        return self.llm.endpoint.base_url
-
-    @property
-    def name(self) -> str:
-        """The server's name for the model."""
-        return self.llm.name
-
-    @property
-    def root(self) -> str:
-        """The base URL without `/v1` at its end."""
-        bare, mark, query = self.base.partition("?")
-        return bare.removesuffix("/v1") + mark + query
-
-    async def get(self, base: str, *segments: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return the JSON object at an address below `base`.
-
-        Raises ModelError if the answer is not a JSON object with status 200.
-        """
-        return await self._parsed(Exchange("GET", join(base, *segments).update_query(query or {})))
-
-    async def post(self, base: str, *segments: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Post `body` and return the JSON object in the answer.
-
-        Raises ModelError if the answer is not a JSON object with status 200.
-        """
-        return await self._parsed(Exchange("POST", join(base, *segments), to_bytes(body)))
-
-    async def _parsed(self, sent: Exchange) -> dict[str, Any]:
-        answer = await self.llm.exchange(sent)
-        if answer.status != 200:
-            raise ModelError(f"{self.llm.address} answered {answer.status} to {sent.url.path}")
-        return replies.body(answer)
+    Raises ModelError if the answer is not a JSON object with status 200.
+    """
+    answer = await llm.exchange(Exchange("GET", url) if body is None else Exchange("POST", url, to_bytes(body)))
+    if answer.status != 200:
+        raise ModelError(f"{llm.address} answered {answer.status} to {url.path}")
+    return replies.body(answer)
 
 
-async def _listed(server: _Server) -> int | None:
+def _beside(llm: HttpLLM, *segments: str) -> URL:
+    """Return the base URL without `/v1` at its end, with path segments appended."""
+    bare, mark, query = llm.endpoint.base_url.partition("?")
+    return join(bare.removesuffix("/v1") + mark + query, *segments)
+
+
+async def _listed(llm: HttpLLM) -> int | None:
     """Return the context length in the server's list of models.
 
     Returns None if the list does not state one. The fields read include vLLM's `max_model_len`, OpenRouter's
     `context_length`, Mistral's `max_context_length` and llama.cpp's `meta.n_ctx`. If the list has a single entry, that
     entry is used whatever its name.
     """
-    models = replies.dicts((await server.get(server.base, "models")).get("data"))
+    models = replies.dicts((await _fetch(llm, llm.beside("models"))).get("data"))
     # The suffixes :nitro and :floor of OpenRouter select a server and are not listed.
     matches = (
         model
-        for name in (server.name, server.name.partition(":")[0])
+        for name in (llm.name, llm.name.partition(":")[0])
         for model in models
         if name == model.get("id") or (isinstance(model.get("aliases"), list) and name in model["aliases"])
     )
@@ -161,38 +138,38 @@ async def _listed(server: _Server) -> int | None:
     return min((size for size in (length, top) if size is not None), default=None)
 
 
-async def _llamacpp(server: _Server) -> int | None:
+async def _llamacpp(llm: HttpLLM) -> int | None:
     """Return the context length of one slot of the server.
 
     It is read from the server's properties, or else from its list of models.
     """
     try:
-        props = await server.get(server.root, "props", query={"model": server.name})
+        props = await _fetch(llm, _beside(llm, "props").update_query({"model": llm.name}))
     except ModelError:
-        return await _listed(server)
+        return await _listed(llm)
     size = _size(replies.mapping(props.get("default_generation_settings")).get("n_ctx"))
-    return size if size is not None else await _listed(server)
+    return size if size is not None else await _listed(llm)
 
 
-async def _lmstudio(server: _Server) -> int | None:
+async def _lmstudio(llm: HttpLLM) -> int | None:
     """Return the context length with which the model was loaded, or None if it is not loaded."""
-    models = replies.dicts((await server.get(server.root, "api", "v0", "models")).get("data"))
-    return next((_size(model.get("loaded_context_length")) for model in models if model.get("id") == server.name), None)
+    models = replies.dicts((await _fetch(llm, _beside(llm, "api", "v0", "models"))).get("data"))
+    return next((_size(model.get("loaded_context_length")) for model in models if model.get("id") == llm.name), None)
 
 
-async def _ollama(server: _Server) -> int | None:
+async def _ollama(llm: HttpLLM, *, load: bool = False) -> int | None:
     """Return the context length of the loaded model, or the one that its Modelfile sets if it is not loaded.
 
     Returns None if the model is not loaded and its Modelfile sets no context length.
     """
-    loaded = await _loaded(server)
-    if loaded is None and server.load:
+    loaded = await _loaded(llm)
+    if loaded is None and load:
         # A request without a prompt only loads the model, as the first call would.
-        await server.post(server.root, "api", "generate", body={"model": server.name, "stream": False})
-        loaded = await _loaded(server)
+        await _fetch(llm, _beside(llm, "api", "generate"), {"model": llm.name, "stream": False})
+        loaded = await _loaded(llm)
     if loaded is not None:
         return loaded
-    shown = await server.post(server.root, "api", "show", body={"model": server.name})
+    shown = await _fetch(llm, _beside(llm, "api", "show"), {"model": llm.name})
     chosen = [line.split() for line in str(shown.get("parameters") or "").splitlines()]
     sizes = [int(words[1]) for words in chosen if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal()]
     card = replies.mapping(shown.get("model_info"))
@@ -200,9 +177,9 @@ async def _ollama(server: _Server) -> int | None:
     return min([*sizes, *trained]) if sizes else None
 
 
-async def _loaded(server: _Server) -> int | None:
-    running = replies.dicts((await server.get(server.root, "api", "ps")).get("models"))
-    names = (server.name, server.name if ":" in server.name.rpartition("/")[2] else f"{server.name}:latest")
+async def _loaded(llm: HttpLLM) -> int | None:
+    running = replies.dicts((await _fetch(llm, _beside(llm, "api", "ps"))).get("models"))
+    names = (llm.name, llm.name if ":" in llm.name.rpartition("/")[2] else f"{llm.name}:latest")
     loaded = (model for model in running if model.get("name") in names or model.get("model") in names)
     return next((_size(model.get("context_length")) for model in loaded), None)
 
@@ -211,7 +188,7 @@ def _size(value: Any) -> int | None:
     return replies.count(value) or None
 
 
-LOOKUPS: dict[str, Callable[[_Server], Awaitable[int | None]]] = {
+LOOKUPS: dict[str, Callable[[HttpLLM], Awaitable[int | None]]] = {
     "listed": _listed, "llamacpp": _llamacpp, "lmstudio": _lmstudio, "ollama": _ollama,
 }  # fmt: skip
 """The lookup function for each value of `Provider.context_lookup`."""

@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,19 +25,6 @@ _COLUMNS = "key, created, model, request, completion, checksum"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
 # A call may be repeated, and the reply may be rejected again.
 _INSERT_TURNED_AWAY = "INSERT OR IGNORE INTO turned_away VALUES (?, ?, ?, ?, ?)"
-
-
-class Call(NamedTuple):
-    """A stored call.
-
-    `request` and `completion` are JSON strings, and `created` is in seconds since 1970.
-    """
-
-    key: str
-    created: float
-    model: str
-    request: str
-    completion: str
 
 
 MAX_TOKENS = 10**9
@@ -97,10 +84,7 @@ class CallStore(KeyValueFile):
     )
     TABLE, VALUE, CONTENT, NAME = "calls", "completion", "recorded calls", "call store"
 
-    def __init__(
-        self, path: str | Path | None = None, *, readonly: bool = False, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._clock = clock
+    def __init__(self, path: str | Path | None = None, *, readonly: bool = False) -> None:
         self._checkpointer: threading.Thread | None = None
         self._since_checkpoint = 0
         super().__init__(path, readonly=readonly)
@@ -135,7 +119,7 @@ class CallStore(KeyValueFile):
 
         `calls` contains (key, request, completion, model).
         """
-        now = self._clock()
+        now = time.time()
         rows = [(key, now, model, _utf8(request), _utf8(completion)) for key, request, completion, model in calls]
 
         def insert(connection: sqlite3.Connection) -> list[bool]:
@@ -153,7 +137,7 @@ class CallStore(KeyValueFile):
 
     def turn_away(self, key: str, request: str, completion: str, model: str = "") -> None:
         """Store a call with an unusable reply to count the tokens. `get` does not return this reply."""
-        row = (key, self._clock(), model, _utf8(request), _utf8(completion))
+        row = (key, time.time(), model, _utf8(request), _utf8(completion))
         self.write(lambda connection: connection.execute(_INSERT_TURNED_AWAY, row))
 
     def replace(self, file: Path, keys: Iterable[str]) -> None:
@@ -183,21 +167,6 @@ class CallStore(KeyValueFile):
         columns = ", ".join(f"json_extract({valid}, '$.{name}')" for name in CallTokens._fields[2:])
         rows = self.rows(f"SELECT key, model, {columns} FROM {table} ORDER BY rowid")  # noqa: S608 - constants
         return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
-
-    def __iter__(self) -> Iterator[Call]:
-        """Yield all calls in the order in which they were stored.
-
-        Calls that are stored during the iteration may be included.
-        """
-        last = 0
-        while rows := self.rows(
-            "SELECT rowid, key, created, model, request, completion FROM calls"
-            " WHERE rowid > ? ORDER BY rowid LIMIT 200",
-            (last,),
-        ):
-            for row in rows:
-                yield Call(*row[1:])
-            last = rows[-1][0]
 
     def close(self) -> None:
         """Close the file. Further calls have no effect."""
