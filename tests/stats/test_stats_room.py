@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from summeter import stats
-from summeter.stats.base import as_pairs
+from summeter.stats.base import complete
 from summeter.stats.correlation import CORRELATIONS
 
 
@@ -52,7 +52,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         stats.labels_needed(x, y, 0.1),
     ]
     results += [stats.correlate(x, y, c) for c in CORRELATIONS]
-    left, right, _ = as_pairs(x, y)
+    (left, right), _ = complete(x, y)
     rows = stats.Bootstrap(len(left), 20)
     results += [rows.interval(stats.correlation_of(left, right, rows.codes, c)) for c in CORRELATIONS]
     if not any(v == 0.5 for v in y):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -393,12 +392,21 @@ class JudgmentTable(Columns):
 
     @classmethod
     def read_part(cls, file: Path, start: int, end: int) -> JudgmentTable:
-        """Return the table of a file's lines from byte `start` to byte `end`, including repeated questions."""
-        with part_of(file, start, end) as part:
-            table = _scan(part)
+        """Return the table of a file's lines from byte `start` to byte `end`, including repeated questions.
+
+        The part is copied to a temporary file, because DuckDB reads whole files.
+        """
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as part, file.open("rb") as whole:
+            whole.seek(start)
+            left = end - start
+            while left > 0 and (block := whole.read(min(left, 1 << 20))):
+                part.write(block)
+                left -= len(block)
+            part.flush()
+            table = _scan(Path(part.name))
             if table is None:
                 try:
-                    return _of_records(read_lines(part, Judgment))
+                    return _of_records(read_lines(Path(part.name), Judgment))
                 except InputError:
                     return cls.read(file, repeats=True)  # this raises an error that names the line
             return table
@@ -520,19 +528,6 @@ def _of_file(file: Path) -> JudgmentTable:
         complete = lines.read() == b"\n"
     table = _scan(file) if complete else None
     return table if table is not None else _of_records(read_lines(file, Judgment))
-
-
-@contextmanager
-def part_of(file: Path, start: int, end: int) -> Iterator[Path]:
-    """Yield a temporary copy of a part of a file, because DuckDB reads whole files."""
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy, file.open("rb") as whole:
-        whole.seek(start)
-        left = end - start
-        while left > 0 and (block := whole.read(min(left, 1 << 20))):
-            copy.write(block)
-            left -= len(block)
-        copy.flush()
-        yield Path(copy.name)
 
 
 def _scan(file: Path) -> JudgmentTable | None:

@@ -131,12 +131,6 @@ def seed_number(seed: Seed) -> int | None:
     return None if isinstance(seed, np.random.Generator) else seed
 
 
-def as_pairs(x: Values, y: Values) -> tuple[Floats, Floats, int]:
-    """Return the complete pairs of two arrays and the number of dropped pairs."""
-    (left, right), kept = complete(x, y)
-    return left, right, int((~kept).sum())
-
-
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Return ``above`` / ``below``, with NaN if ``below`` is not positive.
 

@@ -25,7 +25,6 @@ from .base import (
     Labels,
     Seed,
     Values,
-    as_pairs,
     codes,
     complete,
     correlation_p,
@@ -59,8 +58,9 @@ def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
     >>> correlate([1, 2, 3, 4], [1, 3, 2, 4], "spearman").value
     0.8
     """
-    left, right, missing = as_pairs(x, y)
+    (left, right), kept = complete(x, y)
     value = raw(left, right, coefficient)
+    missing = len(kept) - len(left)
     return _statistic(left, right, missing, coefficient, np.nan if value is None else value, with_p=True)
 
 

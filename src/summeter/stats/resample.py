@@ -47,27 +47,6 @@ _FEWEST_DRAWS = 2
 _LARGEST_POWER = 256  # squares, cubes and sums of values up to 2^256 do not overflow (the limit is 2^1024)
 
 
-PERCENTILE, NORMAL = "percentile", "normal"
-"""Interval methods: percentiles of the draws, or a normal distribution (see ``Bootstrap.mean``)."""
-
-
-def interval_text(method: str, level: float, by: str, resamples: int, lost: int, seed: int | None) -> str:
-    """Return a description of an interval.
-
-    ``resamples`` is the number of draws with a value, and ``lost`` the number without.
-
-    >>> interval_text("percentile", 0.95, "document", 1000, 0, 0)
-    '95% percentile bootstrap by document, 1000 resamples, seed 0'
-    >>> interval_text("percentile", 0.95, "document", 688, 312, 0)
-    '95% percentile bootstrap by document, 688 of 1000 resamples, seed 0'
-    """
-    if method == NORMAL:
-        return f"{100 * level:g}% normal interval by {by}"
-    count = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
-    seeded = "" if seed is None else f", seed {seed}"
-    return f"{100 * level:g}% {method} bootstrap by {by}, {count} resamples{seeded}"
-
-
 def _sample_counts(rng: np.random.Generator, units: int, draws: int) -> Ints:
     return rng.multinomial(units, np.full(units, 1 / units), draws) if units else np.zeros((draws, 0), np.int64)
 
@@ -248,8 +227,12 @@ class Bootstrap:
         left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
         return replace(shell, low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
 
-    def _method(self, resamples: int, lost: int = 0, method: str = PERCENTILE) -> str:
-        return interval_text(method, self.level, self.by, resamples, lost, seed_number(self.seed))
+    def _method(self, resamples: int, lost: int = 0) -> str:
+        """Return a description of an interval from ``resamples`` draws, of which ``lost`` others have no value."""
+        count = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
+        seed = seed_number(self.seed)
+        seeded = "" if seed is None else f", seed {seed}"
+        return f"{100 * self.level:g}% percentile bootstrap by {self.by}, {count} resamples{seeded}"
 
     def alone(self, value: float | None, reason: str, *, n: int | None = None, missing: int = 0) -> Estimate:
         """Return a value without an interval (or an undefined value), with the reason."""
@@ -294,7 +277,7 @@ class Bootstrap:
         error = _normal_error(sums, counts, mean)
         if error is not None:
             step = NormalDist().inv_cdf((1 + self.level) / 2) * error
-            method = self._method(0, method=NORMAL)
+            method = f"{100 * self.level:g}% normal interval by {self.by}"
             return Estimate(mean, n, missing, mean - step, mean + step, method=method, clusters=len(sums))
         samples = _mean_samples(sums, counts, self.resamples, generator(self.seed))
         return used.of_samples(mean, samples, n=n, missing=missing)

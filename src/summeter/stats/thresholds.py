@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from .base import Floats, Ints, Seed, Values, as_pairs, generator
+from .base import Floats, Ints, Seed, Values, complete, generator
 from .classification import NO_NEGATIVES, NO_POSITIVES
 
 
@@ -59,11 +59,11 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
     0.2
     """
     how = Candidates(candidates)
-    gold, column, missing = as_pairs(labels, scores)
+    (gold, column), kept = complete(labels, scores)
     if not np.isin(gold, (0.0, 1.0)).all():
         raise ValueError("labels must be 0 or 1 (None for missing)")
     n = len(gold)
-    shell = Threshold(None, None, n, missing, None)
+    shell = Threshold(None, None, n, len(kept) - n, None)
     if n == 0:
         return shell._replace(reason="no complete pairs")
     absent_class = NO_POSITIVES if not gold.any() else NO_NEGATIVES if gold.all() else None
@@ -111,7 +111,7 @@ def bootstrap_deviation(
     left out; with fewer than two others, both results are None. A resample of n rows is sampled as a multinomial count
     of the four cells of the confusion table, which has the same distribution as sampling the rows.
     """
-    gold, column, _ = as_pairs(labels, scores)
+    (gold, column), _ = complete(labels, scores)
     decided = column > threshold
     cells = np.array([(gold == g)[decided == d].sum() for g in (1, 0) for d in (True, False)], dtype=np.float64)
     if not cells.sum():
