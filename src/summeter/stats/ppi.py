@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Bools, Estimate, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile, undefined
+from .base import Estimate, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile, undefined
 
 NO_SPREAD = "all labels are equal: no interval"
 TOO_FEW_LABELS = "fewer than 2 labelled clusters: no interval"
@@ -44,15 +44,6 @@ class PpiMean(NamedTuple):
         return None if math.isnan(share) else share
 
 
-class _Sample(NamedTuple):
-    """The rows in use: human values (NaN if not labelled), machine values, and clusters."""
-
-    human: Floats
-    machine: Floats
-    labelled: Bools
-    clusters: Ints
-
-
 def ppi_mean(
     human: Values,
     machine: Values,
@@ -78,34 +69,36 @@ def ppi_mean(
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
-    sample, missing = _sample(human, machine, clusters)
-    labelled = sample.labelled
+    people, judged, unit, missing = _judged_rows(human, machine, clusters)
+    labelled = ~np.isnan(people)
     n, rest = int(labelled.sum()), int((~labelled).sum())
-    units = len(np.unique(sample.clusters[labelled]))
+    units = len(np.unique(unit[labelled]))
     counts: dict[str, Any] = {"n": n, "missing": missing, "clusters": units}
     by = "Student's t by labelled document"
     if n == 0:
         none = undefined("no human label beside a machine judgment", n, missing)
         return PpiMean(none, none, rest)
-    weight = _weight(sample, tuned=tuned) if rest > 1 else 0.0
-    bias = float((sample.machine - sample.human)[labelled].mean())
-    plain = Estimate(float(sample.human[labelled].mean()), **counts, method=f"{level:.0%} mean, {by}")
-    corrected = float((sample.human[labelled] - weight * sample.machine[labelled]).mean())
-    powered = corrected + (weight * float(sample.machine[~labelled].mean()) if weight else 0.0)
+    weight = 0.0
+    if rest > 1:
+        weight = _weight(people, judged) if tuned else 1.0
+    bias = float((judged - people)[labelled].mean())
+    plain = Estimate(float(people[labelled].mean()), **counts, method=f"{level:.0%} mean, {by}")
+    corrected = float((people[labelled] - weight * judged[labelled]).mean())
+    powered = corrected + (weight * float(judged[~labelled].mean()) if weight else 0.0)
     value = replace(plain, value=powered, method=f"{level:.0%} prediction-powered, {by}")
 
     def with_interval(estimate: Estimate, error: float) -> Estimate:
         if units < 2:
             return replace(estimate, status=Status.NO_INTERVAL, reason=TOO_FEW_LABELS)
-        if error <= 1e-12 * float(np.abs(sample.human[labelled]).max()):
+        if error <= 1e-12 * float(np.abs(people[labelled]).max()):
             return replace(estimate, status=Status.NO_INTERVAL, reason=NO_SPREAD)
         middle, step = estimate.value or 0.0, t_quantile(level, units - 1) * error
         return replace(estimate, low=middle - step, high=middle + step)
 
-    combined = with_interval(value, _standard_error(sample, weight) if units > 1 else 0.0)
+    combined = with_interval(value, _standard_error(people, judged, unit, weight) if units > 1 else 0.0)
     if combined.low is not None and rest < 2:
         combined = replace(combined, reason="fewer than 2 unlabelled rows: human labels alone")
-    alone = with_interval(plain, _standard_error(sample, 0.0) if units > 1 else 0.0)
+    alone = with_interval(plain, _standard_error(people, judged, unit, 0.0) if units > 1 else 0.0)
     return PpiMean(combined, alone, rest, weight, bias)
 
 
@@ -156,15 +149,16 @@ def labels_needed(
     """
     if half_width <= 0:
         raise ValueError(f"half_width must be positive, got {half_width}")
-    sample, _ = _sample(human, machine, None)
-    pool, n = len(sample.human), int(sample.labelled.sum())
+    values, judged, _, _ = _judged_rows(human, machine, None)
+    labelled = ~np.isnan(values)
+    pool, n = len(values), int(labelled.sum())
     if n < 2:
         return undefined("fewer than 2 labels in the pilot", pool)
     error = error_to_find(half_width, level, power)
     target = error**2
-    people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
+    people, on_labelled = values[labelled], judged[labelled]
     spread, covariance = float(people.var(ddof=1)), float(np.cov(people, on_labelled)[0, 1])
-    predicted = float(sample.machine.var(ddof=1))
+    predicted = float(judged.var(ddof=1))
     m = np.arange(2, pool + 1)
     helps = covariance > 0 and predicted > 0
     # The weight is clipped at 1, as in the estimate; if it is clipped, the variance is that with weight 1.
@@ -179,7 +173,8 @@ def labels_needed(
     return Estimate(float(m[enough[0]]), pool, details=details)
 
 
-def _sample(human: Values, machine: Values, clusters: Labels | None) -> tuple[_Sample, int]:
+def _judged_rows(human: Values, machine: Values, clusters: Labels | None) -> tuple[Floats, Floats, Ints, int]:
+    """Return human values, machine values and clusters of the rows with a machine value, and the number of others."""
     people, judged = floats(human), floats(machine)
     if len(people) != len(judged):
         raise ValueError(f"arrays of different lengths: {len(people)}, {len(judged)}")
@@ -187,33 +182,32 @@ def _sample(human: Values, machine: Values, clusters: Labels | None) -> tuple[_S
     if len(labels) != len(people):
         raise ValueError(f"{len(labels)} cluster labels for {len(people)} rows")
     kept = ~np.isnan(judged)
-    sample = _Sample(people[kept], judged[kept], ~np.isnan(people[kept]), labels[kept])
-    return sample, int((~kept).sum())
+    return people[kept], judged[kept], labels[kept], int((~kept).sum())
 
 
-def _weight(sample: _Sample, *, tuned: bool) -> float:
-    if not tuned:
-        return 1.0
-    n, rest = int(sample.labelled.sum()), int((~sample.labelled).sum())
-    people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
-    spread = float(sample.machine.var(ddof=1))
+def _weight(people: Floats, judged: Floats) -> float:
+    """Return the weight of the machine with the smallest standard error, between 0 and 1."""
+    labelled = ~np.isnan(people)
+    n, rest = int(labelled.sum()), int((~labelled).sum())
+    human, on_labelled = people[labelled], judged[labelled]
+    spread = float(judged.var(ddof=1))
     if spread <= 0:
         return 0.0
-    covariance = float(((people - people.mean()) * (on_labelled - on_labelled.mean())).mean())
+    covariance = float(((human - human.mean()) * (on_labelled - on_labelled.mean())).mean())
     return min(1.0, max(0.0, covariance / ((1 + n / rest) * spread)))
 
 
-def _standard_error(sample: _Sample, weight: float) -> float:
+def _standard_error(people: Floats, judged: Floats, clusters: Ints, weight: float) -> float:
     """Return the cluster-robust standard error over labelled and unlabelled rows.
 
     If every row is a cluster, it is sqrt(s^2(human - w machine) / n + w^2 s^2(machine) / N), where s^2 is the unbiased
     variance.
     """
-    pulls = np.zeros(int(sample.clusters.max()) + 1)
-    corrected = sample.human - weight * sample.machine
-    for rows, values in ((sample.labelled, corrected), (~sample.labelled, weight * sample.machine)):
-        n, units = int(rows.sum()), len(np.unique(sample.clusters[rows]))
+    labelled = ~np.isnan(people)
+    pulls = np.zeros(int(clusters.max()) + 1)
+    for rows, values in ((labelled, people - weight * judged), (~labelled, weight * judged)):
+        n, units = int(rows.sum()), len(np.unique(clusters[rows]))
         if units > 1:
             centred = (values[rows] - values[rows].mean()) / n * math.sqrt(units / (units - 1))
-            np.add.at(pulls, sample.clusters[rows], centred)
+            np.add.at(pulls, clusters[rows], centred)
     return math.sqrt(float((pulls**2).sum()))
