@@ -240,7 +240,8 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 def _message(details: ErrorDetails, location: Location, root: type[BaseModel]) -> str:
     """Return the message for the value at a location."""
     kind, expected = details["type"], None
-    if kind in EXPECTED and len(details["loc"]) > len(location):  # the first type of a union
+    is_scalar = isinstance(details["input"], bool | int | float)  # which must be quoted if a string is expected
+    if kind in EXPECTED and len(details["loc"]) > len(location) and not is_scalar:  # the first type of a union
         expected = "a number" if kind.startswith("int") else "a string, a number, or true or false"
     elif kind == "model_type" and isinstance(location[-1], int) and not isinstance(details["input"], str | list):
         expected = "a name, in quotes if it looks like another type, or a mapping"

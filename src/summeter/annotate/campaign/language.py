@@ -7,15 +7,15 @@ must have the same keys and the same placeholders, so that no page mixes languag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from summeter.data.mapping import Location, read_mapping, yaml_lines
-from summeter.records import Fault, InputError, Record, UsageError, nearest
+from summeter.data.mapping import in_order, line_of, read_model, read_yaml, yaml_lines
+from summeter.records import Fault, Record, UsageError, nearest
 
 SHIPPED = Path(__file__).parents[1] / "app" / "languages"
 REFERENCE = "en"
@@ -72,7 +72,7 @@ def shipped_names() -> list[str]:
 @cache
 def shipped(name: str) -> Language:
     """Return a language that comes with summeter."""
-    return _read(SHIPPED / f"{name}.yaml")
+    return Language.model_validate(read_yaml(SHIPPED / f"{name}.yaml"))
 
 
 def language_file(interface: str, folder: Path) -> Path:
@@ -96,79 +96,41 @@ def language_file(interface: str, folder: Path) -> Path:
 
 def read_language(file: Path) -> Language:
     """Read a language file. Raises InputError with all missing, unknown and invalid keys."""
-    return shipped(file.stem) if file.parent == SHIPPED else _read(file)
-
-
-def _read(file: Path) -> Language:
-    content = read_mapping(file, "a language file needs language, direction, plurals and strings")
-    faults: dict[Location, str] = {}
-    try:
-        language = Language.model_validate(content)
-    except ValidationError as error:
-        # A text that is neither a string nor a set of plural forms causes several errors; the first one is reported.
-        faults = dict(reversed([_fault(detail) for detail in error.errors()]))
-    else:
-        if file != SHIPPED / f"{REFERENCE}.yaml":
-            for key, message in _differences(language, shipped(REFERENCE)):
-                place = ("strings", key)
-                faults[place] = f"{faults[place]}; {message}" if place in faults else message
-    if file.parent == SHIPPED and not faults:
-        return language
-    lines, repeated = yaml_lines(file)
-    faults |= {place: "is given twice; remove one of the two" for place, _ in repeated}
+    if file.parent == SHIPPED:
+        return shipped(file.stem)
+    language = read_model(file, Language, "a language file needs language, direction, plurals and strings")
+    lines, _ = yaml_lines(file)
+    faults = [
+        Fault(str(file), line_of(lines, ("strings", key)), f"strings.{key}", message)
+        for key, message in _differences(language, shipped(REFERENCE))
+    ]
     if faults:
-        listed = [Fault(str(file), lines.get(place), str(place[-1]), message) for place, message in faults.items()]
-        raise InputError(sorted(listed, key=lambda fault: fault.line or 0))
+        raise in_order(faults)
     return language
-
-
-def _fault(error: Mapping[str, Any]) -> tuple[Location, str]:
-    message = {
-        "missing": "is missing",
-        "extra_forbidden": "is unknown",
-        "string_type": "is not a string; put it in quotes",
-    }.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return tuple(error["loc"][:2]) or ("strings",), message
 
 
 def _differences(language: Language, reference: Language) -> Iterator[tuple[str, str]]:
     """Yield the differences between a language and the reference, as pairs of key and message."""
-    for key, reference_text in reference.strings.items():
-        text = language.strings.get(key)
-        if text is None:
-            english = reference_text if isinstance(reference_text, str) else reference_text["other"]
-            yield key, f"is missing; in English: {english!r}"
-        elif isinstance(reference_text, str) != isinstance(text, str):
-            forms = ", ".join(language.plurals)
-            is_single = isinstance(reference_text, str)
-            yield (
-                key,
-                "must be a single string without plural forms" if is_single else f"needs the plural forms {forms}",
-            )
-        else:
-            yield from ((key, message) for message in _text_differences(text, reference_text, language.plurals))
     for key in language.strings.keys() - reference.strings.keys():
         yield key, f"is an unknown key{nearest(key, reference.strings)}"
-
-
-def _text_differences(text: Text, reference: Text, plurals: tuple[Plural, ...]) -> Iterator[str]:
-    """Yield messages about plural forms and placeholders that differ from the reference."""
-    if isinstance(text, str) or isinstance(reference, str):
-        forms: dict[str, str] = {"": str(text)}
-        expected = _placeholders(str(reference))
-    else:
-        if set(text) != set(plurals):
-            yield f"has the plural forms {', '.join(text)}; it needs {', '.join(plurals)}"
-        forms = {str(name): form for name, form in text.items()}
-        expected = _placeholders(reference["other"])
-    for name, form in forms.items():
-        # A form such as "one task" may omit the number.
-        placeholders = _placeholders(form) | ({"n"} if name and name != "other" and "n" in expected else set())
-        if placeholders != expected:
-            names = ", ".join(sorted(f"{{{placeholder}}}" for placeholder in expected ^ placeholders))
-            where = f"in the form {name}, " if name else ""
-            yield f"{where}{names} must occur in this text and in the English one, or in neither"
-
-
-def _placeholders(text: str) -> set[str]:
-    return set(_PLACEHOLDER.findall(text))
+    for key, wanted in reference.strings.items():
+        text = language.strings.get(key)
+        english = wanted if isinstance(wanted, str) else wanted["other"]
+        if text is None:
+            yield key, f"is missing; in English: {english!r}"
+            continue
+        if isinstance(wanted, str) != isinstance(text, str):
+            several = f"needs the plural forms {', '.join(language.plurals)}"
+            yield key, "must be a single string without plural forms" if isinstance(wanted, str) else several
+            continue
+        forms = {"": text} if isinstance(text, str) else {str(name): form for name, form in text.items()}
+        if not isinstance(text, str) and set(text) != set(language.plurals):
+            yield key, f"has the plural forms {', '.join(text)}; it needs {', '.join(language.plurals)}"
+        expected = set(_PLACEHOLDER.findall(english))
+        for name, form in forms.items():
+            # A form such as "one task" may omit the number.
+            placeholders = {*_PLACEHOLDER.findall(form), *({"n"} & expected if name not in {"", "other"} else ())}
+            if placeholders != expected:
+                names = ", ".join(sorted(f"{{{placeholder}}}" for placeholder in expected ^ placeholders))
+                where = f"in the form {name}, " if name else ""
+                yield key, f"{where}{names} must occur in this text and in the English one, or in neither"
