@@ -375,26 +375,25 @@ class Verdicts:
         place = self.pairs.index(pair[::-1])
         return 1 - self.ba[place], 1 - self.ab[place]
 
-    def points(self, pair: tuple[str, str], documents: Sequence[str] | None = None) -> Floats:
+    def points(self, pair: tuple[str, str]) -> Floats:
         """Return the points of the first system of `pair` on each document, averaged over both orders.
 
         A document with a verdict in one order only has no points, unless only one order was requested for the pair.
         The points are NaN for a pair that was not judged.
         """
         if pair not in self.pairs and pair[::-1] not in self.pairs:
-            return np.full(len(self.documents if documents is None else documents), np.nan)
+            return np.full(len(self.documents), np.nan)
         first, second = self.both(pair)
         place = self.pairs.index(pair if pair in self.pairs else pair[::-1])
         requested = [bool(order[place].any()) for order in self.requested]
-        halved = (first + second) / 2 if all(requested) else np.where(np.isnan(first), second, first)
-        if documents is None:
-            return halved
-        column = {name: number for number, name in enumerate(self.documents)}
-        return np.array([halved[column[name]] if name in column else np.nan for name in documents])
+        return (first + second) / 2 if all(requested) else np.where(np.isnan(first), second, first)
 
     def points_of(self, pairs: Sequence[tuple[str, str]], documents: Sequence[str]) -> Floats:
-        """Return the first system's points in each pair on each document (pairs x documents), NaN if missing."""
-        return np.array([self.points(pair, documents) for pair in pairs]).reshape(len(pairs), len(documents))
+        """Return the first system's points in each pair on the given documents (pairs x documents), NaN if missing."""
+        column = {name: number for number, name in enumerate(self.documents)}
+        columns = np.array([column.get(name, -1) for name in documents], np.int64)
+        rows = [np.append(self.points(pair), np.nan)[columns] for pair in pairs]
+        return np.array(rows).reshape(len(pairs), len(documents))
 
     def order_details(self, pair: tuple[str, str]) -> dict[str, Any]:
         """Return the effect of the order on a pair, for the `details` of the pair's row.
@@ -486,7 +485,7 @@ def people_verdicts(columns: JudgmentTable, aspect: str, options: People) -> lis
         return [single[options.merge]]
     pairs = tuple(dict.fromkeys(pair for annotator in single.values() for pair in annotator.pairs))
     documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
-    votes = np.array([[annotator.points(pair, documents) for pair in pairs] for annotator in single.values()])
+    votes = np.stack([annotator.points_of(pairs, documents) for annotator in single.values()])
     mean = np.where((~np.isnan(votes)).sum(axis=0) >= options.min_votes, mean_present(votes), np.nan)
     match AggregationRule(options.merge):
         case AggregationRule.MAJORITY:
