@@ -18,7 +18,7 @@ RELEASED = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").
 
 
 def tagged_units(text: str, *frames: str) -> list[str]:
-    return units_of(RoleSentence(text.split(), [frame.split() for frame in frames]))
+    return units_of(RoleSentence(words=text.split(), frames=[frame.split() for frame in frames]))
 
 
 def test_the_units_are_those_of_the_released_code() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -33,11 +33,13 @@ TUNED = ("tac08", "tac09", "realsumm", "pyrxsum")
 Score = Literal["p2c", "l2c", "p3c", "l3c"]
 
 
-class ContentUnit(NamedTuple):
+class ContentUnit(BaseModel):
     """A content unit of the references, with its weight."""
 
+    model_config = ConfigDict(extra="forbid", strict=True)
+
     text: str
-    weight: float = 1.0
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
 
 CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated") for data in TUNED)
@@ -127,7 +129,7 @@ class Lite2Pyramid(Evaluator):
 
     def _units(self, item: Item) -> list[ContentUnit]:
         if self.units is None:
-            return [ContentUnit(text) for text in item.key_facts if text.strip()]
+            return [ContentUnit(text=text) for text in item.key_facts if text.strip()]
         return read_units(self.units, legacy=self.variant == "legacy").get(item.document.id, [])
 
 
@@ -175,7 +177,7 @@ def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
     """
     sentences = (sentence for text in references for sentence in role_sentences(dependency.parse(text)))
     return tuple(
-        ContentUnit(text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence))
+        ContentUnit(text=text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence))
     )
 
 
@@ -201,27 +203,9 @@ def values(logits: Floats, score: Score) -> Floats:
             return np.asarray(logits.argmax(axis=1) == ENTAIL, dtype=np.float64)
 
 
-class _Weighted(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    text: str
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-
-
-class _Roles(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    words: list[str] = Field(min_length=1)
-    frames: list[list[str]]
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if any(len(tags) != len(self.words) for tags in self.frames):
-            raise ValueError("each frame must have one tag per word")
-        return self
-
-
-_LISTS: TypeAdapter[dict[str, list[str | _Weighted | _Roles]]] = TypeAdapter(dict[str, list[str | _Weighted | _Roles]])
+_LISTS = TypeAdapter(dict[str, list[str | ContentUnit | RoleSentence]])
+    dict[str, list[str | ContentUnit | RoleSentence]]
+)
 
 
 @lru_cache(maxsize=8)
@@ -249,11 +233,10 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Con
         of_document = units.setdefault(document, [])
         for entry in entries:
             match entry:
-                case _Roles():
-                    texts = units_of(RoleSentence(entry.words, entry.frames), legacy=legacy)
-                    of_document += map(ContentUnit, texts)
-                case _Weighted(text=text, weight=weight) if text.strip():
-                    of_document.append(ContentUnit(text, weight))
+                case RoleSentence():
+                    of_document += [ContentUnit(text=text) for text in units_of(entry, legacy=legacy)]
+                case ContentUnit() if entry.text.strip():
+                    of_document.append(entry)
                 case str() if entry.strip():
-                    of_document.append(ContentUnit(entry))
+                    of_document.append(ContentUnit(text=entry))
     return units

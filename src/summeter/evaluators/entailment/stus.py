@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from summeter.text.english.dependency import Tree
 
@@ -38,11 +40,19 @@ _ROLES: Final = {
 """Relations between a verb and its dependents in spaCy's English models -> approximate PropBank roles."""
 
 
-class RoleSentence(NamedTuple):
+class RoleSentence(BaseModel):
     """The words of a sentence and, for each verb, the roles of the words as BIO tags (`B-ARG0`, `O`)."""
 
-    words: Sequence[str]
-    frames: Sequence[Sequence[str]]
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    words: list[str] = Field(min_length=1)
+    frames: list[list[str]]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if any(len(tags) != len(self.words) for tags in self.frames):
+            raise ValueError("each frame must have one tag per word")
+        return self
 
 
 def units_of(sentence: RoleSentence, *, legacy: bool = False) -> list[str]:
@@ -56,7 +66,7 @@ def units_of(sentence: RoleSentence, *, legacy: bool = False) -> list[str]:
     words.
 
     >>> tags = ["B-ARG0", "B-V", "B-ARG1", "I-ARG1", "B-ARGM-TMP", "I-ARGM-TMP"]
-    >>> units_of(RoleSentence("Ada sold the mill in May".split(), [tags]))
+    >>> units_of(RoleSentence(words="Ada sold the mill in May".split(), frames=[tags]))
     ['Ada sold the mill', 'Ada sold in May']
     """
     units = dict.fromkeys(unit for tags in sentence.frames for unit in _of_frame(sentence.words, tags, legacy=legacy))
@@ -103,7 +113,8 @@ def role_sentences(tree: Tree) -> list[RoleSentence]:
         ]  # fmt: skip
         frames = [_tags(tree, verb) for verb in verbs]
         words = [tree.words[index].text for index in indices]
-        sentences.append(RoleSentence(words, [[tags.get(index, "O") for index in indices] for tags in frames]))
+        rows = [[tags.get(index, "O") for index in indices] for tags in frames]
+        sentences.append(RoleSentence(words=words, frames=rows))
     return sentences
 
 
