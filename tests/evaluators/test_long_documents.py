@@ -20,12 +20,13 @@ from summeter.evaluators.finesure.key_facts import KeyFactExtraction
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.supported import SupportVerdict, decide
-from summeter.evaluators.windows import GAP, LEAST, DocumentView, document_views
+from summeter.evaluators.windows import GAP, LEAST, document_views
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Overflow, Settings
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Document, Span
+from summeter.text.spans import TextSpan
 from summeter.text.split import split
 
 LONG = document()
@@ -43,14 +44,13 @@ def small(text: str) -> Document:
 
 class TestWhatIsShown:
     def test_windows_cover_everything_and_fit(self) -> None:
-        got = document_views(LONG, bound(8192), FRAME, 200)
+        views, omitted = document_views(LONG, bound(8192), FRAME, 200)
         # 8192 x 0.9 = 7372, less 200 for the reply and about 130 for 40 times "Is it so?", leaves about 7,040 tokens,
         # of which an eighth is overlap; 53,000 / 6,160 = 8.6.
-        assert got.truncated_tokens is None
-        assert len(got.views) in WINDOWS
+        assert omitted is None
+        assert len(views) in WINDOWS
         covered = 0
-        for view in got.views:
-            assert view.start is not None
+        for view in views:
             assert view.start <= covered
             assert LONG.text[view.start : view.start + len(view.text)] == view.text
             assert tokens(view.text) + 200 + 100 <= 8192 * 0.9
@@ -58,21 +58,19 @@ class TestWhatIsShown:
         assert covered == len(LONG.text)
 
     def test_truncated_tokens_are_counted(self) -> None:
-        got = document_views(LONG, bound(8192, "truncate"), FRAME, 200)
-        assert len(got.views) == 1
-        assert LONG.text.startswith(got.views[0].text)
-        assert got.truncated_tokens == tokens(LONG.text[len(got.views[0].text) :])
-        assert not got.whole
-        assert FACT not in got.views[0].text
+        (view,), omitted = document_views(LONG, bound(8192, "truncate"), FRAME, 200)
+        assert LONG.text.startswith(view.text)
+        assert omitted == tokens(LONG.text[view.end :]) > 0
+        assert FACT not in view.text
 
     @pytest.mark.parametrize("sentence", ["A is 1. ", "So it is. ", "Rain fell at 9 in Rome. "])
     def test_the_truncated_document_fits(self, sentence: str) -> None:
         text = sentence * 40
         for room in range(LEAST, tokens(text) + 10, 3):
-            got = document_views(small(text), bound(round((room + 240) / 0.9), "truncate"), FRAME, 100)
-            assert text.startswith(got.views[0].text)
-            assert 100 + tokens(got.views[0].text) <= room + 240
-            assert got.whole == (got.views[0].text == text)
+            (view,), omitted = document_views(small(text), bound(round((room + 240) / 0.9), "truncate"), FRAME, 100)
+            assert text.startswith(view.text)
+            assert 100 + tokens(view.text) <= room + 240
+            assert (omitted is None) == (view.text == text)
 
     def test_on_overflow_error_names_sizes_and_options(self) -> None:
         with pytest.raises(ContextError, match=r"about 5\d,\d{3} tokens; .* is 8,192.*on_overflow=window"):
@@ -80,10 +78,9 @@ class TestWhatIsShown:
 
     @given(st.text(max_size=400), st.integers(400, 900))
     def test_windows_cover_any_text(self, text: str, context: int) -> None:
-        got = document_views(small(text * 9), bound(context), FRAME, 50)
+        views, _ = document_views(small(text * 9), bound(context), FRAME, 50)
         covered = 0
-        for view in got.views:
-            assert view.start is not None
+        for view in views:
             assert view.start <= covered
             covered = view.start + len(view.text)
         assert covered == len(text * 9)
@@ -93,9 +90,8 @@ class TestPassages:
     def test_passages_in_order_after_the_beginning(self) -> None:
         middle = "A zeppelin crossed Trieste in the rain."
         source = small(f"It all began with a letter. {filler(3000)} {middle} {filler(3000)} {PLANTED}")
-        got = document_views(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", FACT])
-        (view,) = got.views
-        assert view.start is None
+        near = ["A zeppelin was seen over Trieste.", FACT]
+        (view,), omitted = document_views(source, bound(1600), FRAME, 100, near=near)
         assert view.text.startswith("It all began with a letter.")
         assert view.text.index("Trieste") < view.text.index(FACT)
         assert GAP in view.text
@@ -104,7 +100,7 @@ class TestPassages:
         assert all(part in source.text for part in parts)
         left = tokens(source.text) - sum(map(tokens, parts))
         # Rounding up each window separately adds less than one token per window.
-        assert got.truncated_tokens == pytest.approx(left, rel=0.1)
+        assert omitted == pytest.approx(left, rel=0.1)
 
 
 class TestAFactAtTheEnd:
@@ -171,7 +167,7 @@ class TestFineSurE:
 
     def test_contradictions_take_precedence_over_absence(self) -> None:
         absent, wrong = SupportVerdict(False, "out-of-context error"), SupportVerdict(False, "entity error")
-        views = [DocumentView("The bell.", 0), DocumentView("Nothing.", 9), DocumentView("The bell rang.", 18)]
+        views = [TextSpan("The bell.", 0, 9), TextSpan("Nothing.", 9, 17), TextSpan("The bell rang.", 18, 32)]
         assert decide("The bell rang.", {0: absent, 1: wrong, 2: absent}, views) == (wrong, 1)
         assert decide("The bell rang.", {0: absent, 1: absent}, views[:2]) == (absent, 0)
 
@@ -179,7 +175,7 @@ class TestFineSurE:
         one = item(LONG, PLANTED, "The bell was sold in 1801.")
         failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None)
         good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None)
-        views = [DocumentView("a", 0), DocumentView("b", 1)]
+        views = [TextSpan("a", 0, 1), TextSpan("b", 1, 2)]
         assert FactCheck().combine([failed, good], one, views) == (
             SupportVerdict(True), NoVerdict("unparsed", "window 1 of 2: no JSON"),
         )  # fmt: skip

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
 from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.replies import object_schema
-from summeter.evaluators.windows import DocumentView, DocumentViews, document_views, with_document
+from summeter.evaluators.windows import document_views, with_document
 from summeter.models.prompts import Prompt, fence_codes
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import Item, Judgment, ReplyError, Status
+from summeter.text.spans import TextSpan
 
 R = TypeVar("R")
 
@@ -102,7 +103,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         """Return whether the replies on the windows asked so far determine the result."""
         return False
 
-    def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[DocumentView]) -> R | NoVerdict:
+    def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[TextSpan]) -> R | NoVerdict:
         """Combine the answers on all windows into one reply. Default: return the only answer."""
         (answer,) = answers
         if answer.data is None:
@@ -126,17 +127,24 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Ask one question, or one per window of a long document. Return a judgment for every unit."""
         llm, data = tools.llm("judge"), prepared.data
-        excerpts = self.document_views(item, data, llm)
+        views, cut = [TextSpan.of(item.document.text)], None
+        if self.long_documents != "unread" and llm.context is not None:
+            near = None
+            if self.long_documents == "passages":
+                summaries = filter(None, (item.summary, item.rival))
+                near = [text for summary in summaries for text in summary.sentence_texts or (summary.text,)]
+            frame = self.prompt(with_document(item, ""), data)
+            views, cut = document_views(item.document, llm, frame, self.expected_tokens(item), near)
+        whole = len(views) == 1 and cut is None
         answers: list[Answer[R]] = []
-        for view in excerpts.views:
-            view_item = item if excerpts.whole else with_document(item, view.text)
+        for view in views:
+            view_item = item if whole else with_document(item, view.text)
             answers.append(await self.ask(llm, view_item, data))
             if self.is_decided(answers, item):
                 break
         calls = tuple(key for answer in answers for key in answer.calls)
-        cut = excerpts.truncated_tokens
         builder = self.builder(item, prepared, tools, model=llm.id, calls=calls, truncated_tokens=cut)
-        reply = self.combine(answers, item, excerpts.views)
+        reply = self.combine(answers, item, views)
         if isinstance(reply, NoVerdict):
             return builder.all_failed(reply.status, reply.reason, self.expected(item, data))
         return self.judgments(reply, builder)
@@ -154,17 +162,6 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     def stored_data(self, item: Item) -> Mapping[str, Any]:
         """Return the prepared data that the parser of a stored reply receives."""
         return NO_DATA
-
-    def document_views(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> DocumentViews:
-        """Return the views of the document; one question is asked about each."""
-        if self.long_documents == "unread" or llm.context is None:
-            return DocumentViews((DocumentView(item.document.text, 0),))
-        near = None
-        if self.long_documents == "passages":
-            summaries = filter(None, (item.summary, item.rival))
-            near = [text for summary in summaries for text in summary.sentence_texts or (summary.text,)]
-        frame = self.prompt(with_document(item, ""), data)
-        return document_views(item.document, llm, frame, self.expected_tokens(item), near)
 
 
 def texts(item: Item) -> dict[str, Any]:

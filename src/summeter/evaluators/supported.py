@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from summeter.evaluators.base import ExpectedJudgment, JudgmentBuilder, Parser
 from summeter.evaluators.llm import LLMJudge, NoVerdict
-from summeter.evaluators.windows import DocumentView, closest
+from summeter.evaluators.windows import closest
 from summeter.models.structured import Answer
 from summeter.records import Item, Judgment, Span, Unit
+from summeter.text.spans import TextSpan
 
 ABSENT: Final = frozenset({"out-of-context error", "out-of-article error"})
 """Error types that can mean that a window merely does not mention the sentence."""
@@ -39,7 +40,7 @@ class SupportVerdict(NamedTuple):
 
 
 def decide(
-    text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]
+    text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[TextSpan]
 ) -> tuple[SupportVerdict | NoVerdict, int]:
     """Combine the verdicts by window; return the verdict and the number of the deciding window.
 
@@ -91,7 +92,7 @@ class SentenceJudge(LLMJudge[Verdicts]):
             for place in range(len(item.sentences))
         )
 
-    def combine(self, answers: Sequence[Answer[Verdicts]], item: Item, views: Sequence[DocumentView]) -> Verdicts:
+    def combine(self, answers: Sequence[Answer[Verdicts]], item: Item, views: Sequence[TextSpan]) -> Verdicts:
         """Return one verdict per sentence, or the reason why there is none."""
         return tuple(
             decide(

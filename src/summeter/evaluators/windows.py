@@ -18,7 +18,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, takewhile, zip_longest
-from typing import NamedTuple
 
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM
@@ -40,32 +39,12 @@ OPENING, NEAREST = 0.25, 0.75
 GAP = "\n[...]\n"
 
 
-class DocumentView(NamedTuple):
-    """The text of a document that one question shows.
-
-    `start` is the offset of the text in the document, in code points, or None if the text consists of several passages.
-    """
-
-    text: str
-    start: int | None
-
-
-class DocumentViews(NamedTuple):
-    """The views that a judge is shown, and the estimated number of omitted document tokens."""
-
-    views: tuple[DocumentView, ...]
-    truncated_tokens: int | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether one question shows the whole document."""
-        return len(self.views) == 1 and self.truncated_tokens is None
-
-
 def document_views(
     document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None
-) -> DocumentViews:
-    """Return the views of a document that a judge is shown.
+) -> tuple[list[TextSpan], int | None]:
+    """Return the parts of a document that a judge is shown, one per question, and the number of omitted tokens.
+
+    The number is an estimate, and None if nothing is omitted.
 
     `frame` is the prompt with an empty document, and `reply` the expected number of tokens of the reply (the run's
     limit on new tokens takes precedence). If `near` is given (the sentences under judgment), a document that is too
@@ -74,17 +53,25 @@ def document_views(
     """
     room = room_for(document, llm, frame, reply)
     if room is None:
-        return DocumentViews((DocumentView(document.text, 0),))
+        return [TextSpan.of(document.text)], None
     longest = room // OVERLAP if near is not None else room // 2
     cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
     if llm.settings.on_overflow == "truncate":
         # Cut after the last tile that fits, counting the text as a whole, since the tokens of each tile are rounded.
         text, ends = document.text, [tile.end for tile in cut]
         end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
-        return DocumentViews((DocumentView(text[:end], 0),), tokens(text[end:]))
+        return [TextSpan.of(text, 0, end)], tokens(text[end:])
     costs = [tokens(tile.text) for tile in cut]
     if near is None:
-        return DocumentViews(tuple(_windows(document.text, cut, costs, room)))
+
+        def windows(size: int) -> list[TextSpan]:
+            ranges = runs(costs, size, size // OVERLAP)
+            return [TextSpan.of(document.text, cut[first].start, cut[last - 1].end) for first, last in ranges]
+
+        # Each tile's tokens are rounded; if a window exceeds the room for that reason, all windows are made smaller.
+        views = windows(room)
+        excess = max(tokens(view.text) for view in views) / room
+        return (views if excess <= 1 else windows(int(room / excess))), None
     # One view: the beginning, the tiles most similar to each sentence of `near` in turn, and tiles at even distances.
     gap = tokens(GAP)
     chosen: set[int] = set()
@@ -118,18 +105,7 @@ def document_views(
     if previous != len(cut) - 1:
         pieces.append(GAP)
     omitted = sum(cost for number, cost in enumerate(costs) if number not in chosen)
-    return DocumentViews((DocumentView("".join(pieces), None),), omitted)
-
-
-def _windows(text: str, cut: Sequence[TextSpan], costs: Sequence[int], room: int) -> list[DocumentView]:
-    def views(size: int) -> list[DocumentView]:
-        spans = [(cut[first].start, cut[last - 1].end) for first, last in runs(costs, size, size // OVERLAP)]
-        return [DocumentView(text[start:end], start) for start, end in spans]
-
-    # Each tile's tokens are rounded; if a window exceeds the room for that reason, all windows are made smaller.
-    windows = views(room)
-    excess = max(tokens(view.text) for view in windows) / room
-    return windows if excess <= 1 else views(int(room / excess))
+    return [TextSpan("".join(pieces), 0, len(document.text))], omitted
 
 
 def with_document(item: Item, text: str) -> Item:
@@ -138,7 +114,7 @@ def with_document(item: Item, text: str) -> Item:
     return item.model_copy(update={"document": document})
 
 
-def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | None = None) -> int:
+def closest(text: str, views: Sequence[TextSpan], among: Sequence[int] | None = None) -> int:
     """Return the index of the view that shares the most words with the text.
 
     Rare words have more weight. Ties go to the first view.

@@ -29,11 +29,12 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
-from summeter.evaluators.windows import DocumentViews, document_views
+from summeter.evaluators.windows import document_views
 from summeter.models.prompts import Prompt, fence_code, lines
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Item, Judgment, Span
 from summeter.text.match import find_quote
+from summeter.text.spans import TextSpan
 
 REPLY_TOKENS = 130
 """Expected number of tokens of a verdict: a quote, a reason, and JSON syntax."""
@@ -110,23 +111,23 @@ class FactScore(PromptedEvaluator):
         batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]
         # Every batch is shown the same views, which leave room for the largest batch.
         frame = self.prompt("", max(batches, key=lambda batch: sum(map(len, batch))))
-        views = document_views(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
+        views, cut = document_views(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
         checked = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
         judgments = []
         answers = (answer for batch in checked for answer in batch)
         for place, (claim, answer) in enumerate(zip(extracted.claims, answers, strict=True)):
             calls = (*extracted.calls, *answer.calls)
-            builder = replace(builder, calls=calls, truncated_tokens=views.truncated_tokens)
-            verdict, at = decide(claim.text, answer.by_window, views.views)
+            builder = replace(builder, calls=calls, truncated_tokens=cut)
+            verdict, at = decide(claim.text, answer.by_window, views)
             about = {"list_id": extracted.id, "claim": claim}
             if isinstance(verdict, NoVerdict):
                 failed = builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)
                 judgments.append(failed)
                 continue
-            view, quote = views.views[at], verdict.quotes[0] if verdict.quotes else None
-            found = None if quote is None or view.start is None else find_quote(view.text, quote)
+            view, quote = views[at], verdict.quotes[0] if verdict.quotes else None
+            found = None if quote is None else find_quote(view.text, quote)
             evidence: tuple[Span, ...] = ()
-            if found is not None and view.start is not None:
+            if found is not None:
                 evidence = (Span(of="document", start=view.start + found.start, end=view.start + found.end),)
             value = verdict.supported * self.penalty(len(extracted.claims))
             judgments.append(support_judgment(builder, verdict, place, evidence, "claim", value=value, **about))
@@ -144,13 +145,13 @@ class FactScore(PromptedEvaluator):
             claims_code=fence_code(document, *claims),
         )
 
-    async def _check(self, claims: Sequence[str], views: DocumentViews, llm: BoundLLM) -> list[ClaimAnswers]:
+    async def _check(self, claims: Sequence[str], views: Sequence[TextSpan], llm: BoundLLM) -> list[ClaimAnswers]:
         """Return the answers on each claim.
 
         The judge is asked about each window in turn until one supports the claim.
         """
         answers = [ClaimAnswers({}, []) for _ in claims]
-        for at, view in enumerate(views.views):
+        for at, view in enumerate(views):
             unsupported = [place for place, claim in enumerate(answers) if not claim.supported]
             if not unsupported:
                 break

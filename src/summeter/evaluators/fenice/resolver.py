@@ -54,27 +54,26 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
     in code points. For documents longer than the LLM's context, the data also contain "windows" and "truncated_tokens".
     """
     frame = template.fill(document="", document_code=fence_code(""))
-    excerpts = document_views(document, llm, frame, REPLY_TOKENS)
+    views, cut = document_views(document, llm, frame, REPLY_TOKENS)
     clusters: list[list[Mention]] = []
     calls: tuple[str, ...] = ()
     dropped = 0
-    for number, view in enumerate(excerpts.views, 1):
+    for number, view in enumerate(views, 1):
         text = view.text
         answer = await llm.ask(template.fill(document=text, document_code=fence_code(text)), form(text))
         calls += answer.calls
         if answer.data is None:
-            where = "" if len(excerpts.views) == 1 else f"window {number} of {len(excerpts.views)}: "
+            where = "" if len(views) == 1 else f"window {number} of {len(views)}: "
             why = f"coreference of the document: {where}{answer.reason}"
             return Prepared(document_id=document.id, status=answer.status, reason=why, calls=calls)
         located, unlocated = locate(answer.data, text)
-        start = view.start or 0
-        clusters += [[(start + first, start + last) for first, last in cluster] for cluster in located]
+        clusters += [[(view.start + first, view.start + last) for first, last in cluster] for cluster in located]
         dropped += unlocated
     data: dict[str, object] = {"clusters": joined(clusters), "dropped": dropped}
-    if len(excerpts.views) > 1:
-        data["windows"] = len(excerpts.views)
-    if excerpts.truncated_tokens is not None:
-        data["truncated_tokens"] = excerpts.truncated_tokens
+    if len(views) > 1:
+        data["windows"] = len(views)
+    if cut is not None:
+        data["truncated_tokens"] = cut
     return Prepared(document_id=document.id, data=data, calls=calls)
 
 

@@ -31,10 +31,11 @@ from summeter.evaluators.replies import (
     text_schema,
     yes,
 )
-from summeter.evaluators.windows import DocumentView, DocumentViews, document_views
+from summeter.evaluators.windows import document_views
 from summeter.models.prompts import Prompt, fence_code, lines
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, Item, Judgment, Origin, Status
+from summeter.text.spans import TextSpan
 
 Source = Literal["auto", "given", "reference", "document"]
 
@@ -139,16 +140,16 @@ class KeyFactExtraction(PromptedEvaluator):
             return self.load_template(TEMPLATES[origin]).fill(**variables)
 
         if origin == "reference":
-            excerpts = DocumentViews((DocumentView(_reference(document) or "", 0),))
+            views, cut = [TextSpan.of(_reference(document) or "")], None
         else:
-            excerpts = document_views(document, llm, prompt("", limit), REPLY_TOKENS * limit)
+            views, cut = document_views(document, llm, prompt("", limit), REPLY_TOKENS * limit)
         # Each window gets a share of the list, so that later windows of a long document are represented.
-        share = limit if len(excerpts.views) == 1 else max(2, ceil(limit / len(excerpts.views)))
+        share = limit if len(views) == 1 else max(2, ceil(limit / len(views)))
         schema = object_schema({"key_facts": list_schema(text_schema(FACT), share)})
         answers = await asyncio.gather(
             *(
                 llm.ask(prompt(text, share), Form("key_facts", schema, partial(read_key_facts, material=(text,))))
-                for text, _ in excerpts.views
+                for text, *_ in views
             )
         )
         calls = tuple(key for answer in answers for key in answer.calls)
@@ -160,8 +161,8 @@ class KeyFactExtraction(PromptedEvaluator):
         data = {**merged([answer.data for answer in answers if answer.data is not None], limit), "origin": origin}
         if len(answers) > 1:
             data["windows"] = len(answers)
-        if excerpts.truncated_tokens is not None:
-            data["truncated_tokens"] = excerpts.truncated_tokens
+        if cut is not None:
+            data["truncated_tokens"] = cut
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
@@ -220,8 +221,8 @@ class KeyFactExtraction(PromptedEvaluator):
         The validator is shown only the passages of a long document that are most similar to the key facts.
         """
         frame = self.validation_prompt("", facts)
-        excerpts = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
-        source = excerpts.views[0].text
+        (view,), cut = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
+        source = view.text
         form = Form(
             "key_fact_votes",
             keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
@@ -230,8 +231,7 @@ class KeyFactExtraction(PromptedEvaluator):
         answer = await model.ask(self.validation_prompt(source, facts), form, draw=draw)
         votes = None if answer.data is None else list(answer.data)
         row = {"model": model.id, "status": answer.status, "reason": answer.reason, "votes": votes}
-        cut = {} if excerpts.truncated_tokens is None else {"truncated_tokens": excerpts.truncated_tokens}
-        return {**row, **cut}, answer.calls
+        return {**row, **({} if cut is None else {"truncated_tokens": cut})}, answer.calls
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
         """Return the validators' prompt: the text of the document, then the numbered facts."""
