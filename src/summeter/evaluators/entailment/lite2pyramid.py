@@ -204,8 +204,6 @@ def values(logits: Floats, score: Score) -> Floats:
 
 
 _LISTS = TypeAdapter(dict[str, list[str | ContentUnit | RoleSentence]])
-    dict[str, list[str | ContentUnit | RoleSentence]]
-)
 
 
 @lru_cache(maxsize=8)
