@@ -93,6 +93,12 @@ def answer_id() -> str:
     return f"answer-{next(_numbers):08d}"
 
 
+def body(task: dict[str, Any], answer: Any = None, *, seconds: float) -> dict[str, Any]:
+    """Return a request that answers a task, by default with `plain`."""
+    given = plain(task) if answer is None else answer
+    return {"answer_id": answer_id(), "task": task["id"], "answer": given, "seconds": seconds}
+
+
 def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
     """Return a valid answer to a task in the format of browsers, positive if `good`."""
     body, task_type = task["body"], task["task_type"]
@@ -151,9 +157,7 @@ def do_batch(service: CampaignService, name: str, *, passing: bool = True, secon
         return 0
     for task in batch["tasks"]:
         given = right(service, name, task) if passing else plain(task)
-        service.request(
-            "answers", visitor, {"answer_id": answer_id(), "task": task["id"], "answer": given, "seconds": seconds}
-        )
+        service.request("answers", visitor, body(task, given, seconds=seconds))
     service.request("finish", visitor)
     return len(batch["tasks"])
 

@@ -191,7 +191,7 @@ def test_the_adjudication_page_hides_systems_and_annotators(task_type: str, tmp_
             letters.add(folder.letters(lead.annotator, task))
             given = {answer.annotator: answer.answer for answer in service.state.counted_answers(task.key)}
             for one in shown["answers"]:
-                body = {"answer_id": made.answer_id(), "task": shown["id"], "answer": one["answer"], "seconds": 0}
+                body = made.body(shown, one["answer"], seconds=0)
                 service.request("answers", LEAD, body)
                 stored = service.state.adjudicated[task.key].answer
                 (who,) = (name for name, answer in given.items() if answer.values == stored.values
@@ -228,7 +228,7 @@ def test_adjudication_over_http_requires_its_link(tmp_path: Path) -> None:
         key = service.tasks.work[1].key
 
         async def decide(answer: Any) -> Any:
-            given = {"answer_id": made.answer_id(), "task": shown["id"], "answer": answer, "seconds": 0.5}
+            given = made.body(shown, answer, seconds=0.5)
             return await lead.post("/api/answers", json=given, headers=head)
 
         assert (await decide({"values": {"label": "perhaps"}})).status == 422

@@ -66,7 +66,7 @@ class Campaign(RuleBasedStateMachine):
         if not tasks:
             return
         task = tasks[which % len(tasks)]
-        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task, good=good), "seconds": 5}
+        body = made.body(task, made.plain(task, good=good), seconds=5)
         reply = self._allowing({"closed"}, "answers", made.who(name), body)
         if reply is not None:
             self.acknowledged[body["answer_id"]] = (name, body, reply["seq"])
@@ -167,7 +167,7 @@ def test_a_late_answer_after_an_expired_lease_is_surplus(service: CampaignServic
             pass
     for task in late:
         given = made.right(service, "anna", task)
-        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 5}
+        body = made.body(task, given, seconds=5)
         assert service.request("answers", made.who("anna"), body)["ok"]
     work = [service.state.items[key] for key in keys if key in service.state.items]
     assert work

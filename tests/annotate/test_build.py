@@ -297,7 +297,7 @@ def test_training_tasks_of_the_campaign_file(tmp_path: Path) -> None:
         training = service.request("session", anna)["training"]
         assert training["documents"]["d1"]["sentences"] == [[0, 10], [11, 21]]
         task = training["tasks"][0]
-        given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
+        given = made.body(task, seconds=1)
         reply = service.request("training", anna, given)
         assert (reply["passed"], reply["feedback"], reply["stage"]) == (True, "Yes.", "work")
 

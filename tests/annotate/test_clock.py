@@ -13,12 +13,6 @@ from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
 
 
-def body(task: dict[str, Any], seconds: float, name: str | None = None) -> dict[str, Any]:
-    return {
-        "answer_id": name or made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": seconds
-    }  # fmt: skip
-
-
 def begun(service: CampaignService) -> list[dict[str, Any]]:
     tasks: list[dict[str, Any]] = service.request("batch", made.who("anna"))["batch"]["tasks"]
     return tasks
@@ -29,14 +23,16 @@ def test_impossible_times_are_refused(tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, minimum_seconds=10), clock=clock) as service:
         first, second, third, *_ = begun(service)
         clock.now += 7.9  # with 2 s of grace not yet the 10 s of one answer
-        assert refused("too_fast", service, "answers", anna, body(first, 30)).field == "seconds"
+        assert refused("too_fast", service, "answers", anna, made.body(first, seconds=30)).field == "seconds"
         clock.now += 0.1
-        service.request("answers", anna, body(first, 30))
-        service.request("answers", anna, body(first, 11))  # the same task again needs no second ten seconds
-        refused("too_fast", service, "answers", anna, body(second, 30))
+        service.request("answers", anna, made.body(first, seconds=30))
+        service.request(
+            "answers", anna, made.body(first, seconds=11)
+        )  # the same task again needs no second ten seconds
+        refused("too_fast", service, "answers", anna, made.body(second, seconds=30))
         clock.now += 10  # 18 s and 2 of grace for two answers
-        service.request("answers", anna, body(second, 30))
-        refused("too_fast", service, "answers", anna, body(third, 30))
+        service.request("answers", anna, made.body(second, seconds=30))
+        refused("too_fast", service, "answers", anna, made.body(third, seconds=30))
 
 
 def test_answers_that_waited_for_the_network_are_accepted(tmp_path: Path) -> None:
@@ -45,7 +41,7 @@ def test_answers_that_waited_for_the_network_are_accepted(tmp_path: Path) -> Non
         tasks = begun(service)
         clock.now += 15.0 * len(tasks)
         for task in tasks:
-            service.request("answers", anna, body(task, 15.0))
+            service.request("answers", anna, made.body(task, seconds=15.0))
         person = service.state.people["anna"]
         assert not any(one.contradicted for one in person.answers.values())
         (row,) = annotator_statistics(service)
@@ -60,12 +56,12 @@ def test_impossible_total_times_are_flagged(tmp_path: Path) -> None:
         service.request("opened", anna, {"task": first["id"]})
         clock.now += 10
         service.request(
-            "answers", anna, body(first, 25)
+            "answers", anna, made.body(first, seconds=25)
         )  # 25 of 30 s: begun before the server heard of it, and possible
         clock.now += 1
-        service.request("answers", anna, body(second, 9))  # 34 of 31 s
+        service.request("answers", anna, made.body(second, seconds=9))  # 34 of 31 s
         clock.now += 100
-        service.request("answers", anna, body(third, 40))  # 74 of 131 s
+        service.request("answers", anna, made.body(third, seconds=40))  # 74 of 131 s
         answers = list(service.state.people["anna"].answers.values())
         assert [one.contradicted for one in answers] == [False, True, False]
         assert [one.waited for one in answers] == [10.0, 31.0, 131.0]
@@ -95,7 +91,7 @@ def test_a_reassigned_task_is_opened_again(tmp_path: Path) -> None:
         assert all(task["opened"] for task in held["tasks"])
         assert sum(event.kind == "opened" for event in service.log.events()) == 6
         clock.now += 30
-        service.request("answers", anna, body(first[2], 25))
+        service.request("answers", anna, made.body(first[2], seconds=25))
         (answer,) = service.state.people["anna"].answers.values()
         assert (answer.waited, answer.contradicted) == (30.0, False)
 
@@ -109,7 +105,7 @@ def test_viewing_a_task_again_counts_as_activity(tmp_path: Path) -> None:
             service.request("opened", anna, {"task": first["id"]})
             assert sum(event.kind == "opened" for event in service.log.events()) == events
         assert service.request("session", anna)["batch"]["seconds_left"] == 600
-        service.request("answers", anna, body(first, 20))
+        service.request("answers", anna, made.body(first, seconds=20))
         assert service.state.people["anna"].answers.popitem()[1].waited == 1140.0  # from the first time on
 
 
@@ -119,7 +115,7 @@ def test_simulated_annotators_require_the_secret(tmp_path: Path) -> None:
         true = Visitor("prolific", "p1", service.names.simulated_study("prolific", "p1"))
         for visitor in (true, Visitor("prolific", "p2", true.study), Visitor("prolific", "p3", "simulated")):
             task = service.request("batch", visitor)["batch"]["tasks"][0]
-            service.request("answers", visitor, body(task, 500))
+            service.request("answers", visitor, made.body(task, seconds=500))
         people = list(service.state.people.values())
         assert [one.simulated for one in people] == [True, False, False]
         flags = [[one.contradicted for one in person.answers.values()] for person in people]

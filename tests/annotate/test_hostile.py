@@ -94,7 +94,7 @@ def words_of(service: CampaignService) -> list[str]:
 def test_errors_reveal_only_what_the_page_shows(task_type: str, tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, rows(), task_type=task_type)) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
-        good = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 9}
+        good = made.body(task, seconds=9)
         refused = 0
         for body in hostile(good):
             refusal = refusal_of(service, body)
@@ -156,7 +156,7 @@ def test_hostile_requests_do_not_affect_others_in_a_commit(tmp_path: Path) -> No
         tasks = {name: service.request("batch", made.who(name))["batch"]["tasks"][0] for name in names}
         evil = tasks["anna"]
         gate, rng = made.Gate(service), Random(1)
-        good = {"answer_id": made.answer_id(), "task": evil["id"], "answer": made.plain(evil), "seconds": 9}
+        good = made.body(evil, seconds=9)
         bad = rng.sample([{**body, "answer_id": body.get("answer_id")} for body in hostile(good)], 150)
         wrong = [service.submit(rng.choice(WRITES), made.who("anna"), body) for body in bad]
         honest = []
@@ -178,7 +178,7 @@ def test_hostile_clients_do_not_delay_others(tmp_path: Path) -> None:
         head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
         mine = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]["tasks"][0]
         tasks = (await (await ben.post("/api/batch", json={}, headers=bens)).json())["batch"]["tasks"]
-        given = {"answer_id": made.answer_id(), "task": mine["id"], "answer": made.plain(mine), "seconds": 9}
+        given = made.body(mine, seconds=9)
         bodies = [*RAW, *(json.dumps(one).encode() for one in Random(2).sample([*hostile(given)], 100))]
         statuses: list[int] = []
 
@@ -189,7 +189,7 @@ def test_hostile_clients_do_not_delay_others(tmp_path: Path) -> None:
         attacks = [asyncio.create_task(attack(path, raw)) for raw in bodies for path in WRITES]
         waits = []
         for task in tasks:
-            answer = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 9}
+            answer = made.body(task, seconds=9)
             began = time.perf_counter()
             reply = await ben.post("/api/answers", json=answer, headers=bens)
             waits.append(time.perf_counter() - began)

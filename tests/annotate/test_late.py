@@ -44,7 +44,7 @@ def take(service: CampaignService) -> tuple[list[Task], list[Task]]:
 def send(service: CampaignService, tasks: Sequence[Task], *, passing: bool = True) -> None:
     for task in tasks:
         answer = made.right(service, "anna", task) if passing else made.plain(task)
-        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 5}
+        body = made.body(task, answer, seconds=5)
         service.request("answers", ANNA, body)
 
 

@@ -53,12 +53,7 @@ def test_a_custom_task_type_is_served_and_answered(tmp_path: Path) -> None:
         assert (await client.get("/static/task.js")).status == 404
         batch = (await (await client.post("/api/batch", json={}, headers=head)).json())["batch"]
         task = batch["tasks"][0]
-        answer = {
-            "answer_id": made.answer_id(),
-            "task": task["id"],
-            "answer": {"values": {"fits": False}},
-            "seconds": 4,
-        }
+        answer = made.body(task, {"values": {"fits": False}}, seconds=4)
         assert (await client.post("/api/answers", json=answer, headers=head)).status == 200
         wrong = {**answer, "answer_id": made.answer_id(), "answer": {"values": {"fits": "yes"}}}
         reply = await client.post("/api/answers", json=wrong, headers=head)

@@ -147,7 +147,7 @@ def test_all_stages_and_refusals(tmp_path: Path) -> None:
         batch = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]
         await ben.post("/api/batch", json={}, headers=bens)
         task = batch["tasks"][0]
-        given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+        given = made.body(task, seconds=4)
         foreign = await ben.post("/api/answers", json=given, headers=bens)
         assert (foreign.status, (await foreign.json())["error"]["code"]) == (403, "not_yours")
         for name in ("fv/doc0/s0/0", "", None, 7, ["x"], "../../keys.json"):
@@ -228,7 +228,7 @@ def test_hostile_texts_are_sent_as_json_only(tmp_path: Path) -> None:
         assert any(text in json.dumps(batch, ensure_ascii=False) for text in ("<script", "<img"))
         task = batch["tasks"][0]
         answer = {**made.plain(task), "comment": xss.CORPUS[0]}
-        given = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 4}
+        given = made.body(task, answer, seconds=4)
         assert (await client.post("/api/answers", json=given, headers=head)).status == 200
         shown = await client.get("/api/session")
         assert shown.content_type == "application/json"
@@ -251,12 +251,12 @@ def test_no_response_contains_expected_answers(task_type: str, tmp_path: Path) -
         session = await (await client.get("/api/session")).json()
         seen.append(json.dumps(session))
         for task in session["training"]["tasks"]:
-            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+            given = made.body(task, seconds=4)
             assert (await client.post("/api/training", json=given, headers=head)).status == 200
         reply = await (await client.post("/api/batch", json={}, headers=head)).json()
         seen.append(json.dumps(reply))
         for task in reply["batch"]["tasks"]:
-            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+            given = made.body(task, seconds=4)
             answered = await (await client.post("/api/answers", json=given, headers=head)).json()
             assert set(answered) == {"ok", "answer_id", "task", "seq"}
         seen.append(await (await client.get("/api/session")).text())

@@ -107,7 +107,7 @@ def test_stages_are_ordered_and_repeatable(tmp_path: Path) -> None:
             assert service.request("qualification", anna, wrong)["attempts_left"] == 1
         assert service.request("qualification", anna, {"answers": {"q0": 1, "q1": 1}})["stage"] == "training"
         for task in service.request("session", anna)["training"]["tasks"]:
-            body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
+            body = made.body(task, seconds=1)
             first = service.request("training", anna, body)
             assert first["passed"] is False
             assert "another text" in first["feedback"]
@@ -197,7 +197,7 @@ def test_invalid_answers_are_refused_by_field(tmp_path: Path) -> None:
     }
     for task_type, answer, field in cases:
         task = services[task_type].request("batch", made.who("anna"))["batch"]["tasks"][0]
-        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 1}
+        body = made.body(task, answer, seconds=1)
         assert refused("invalid", services[task_type], "answers", made.who("anna"), body).field == f"answer.{field}"
     for one in services.values():
         one.close()
@@ -230,7 +230,7 @@ def test_letters_are_shuffled_by_annotator(tmp_path: Path) -> None:
         service.request(
             "answers",
             made.who("anna"),
-            {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 1},
+            made.body(task, given, seconds=1),
         )
         assert (
             service.request("session", made.who("anna"))["batch"]["tasks"][0]["answer"]["summaries"]
@@ -249,7 +249,7 @@ def test_pay_and_bonus(tmp_path: Path) -> None:
         made.do_batch(service, "anna")
         made.do_batch(service, "anna", passing=False)
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
-        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
+        body = made.body(task, seconds=1)
         service.request("answers", made.who("anna"), body)
         service.request("return", made.who("anna"))
         earned = pay_of(service.campaign, service.state.people["anna"])

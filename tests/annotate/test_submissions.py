@@ -32,9 +32,7 @@ def work(service: CampaignService, visitor: Visitor, *, most: int | None = None,
     tasks = service.request("batch", visitor)["batch"]["tasks"]
     for task in [one for one in tasks if one["answer"] is None][:most]:
         given = made.right(service, name, task) if passing else made.plain(task)
-        service.request(
-            "answers", visitor, {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 9}
-        )
+        service.request("answers", visitor, made.body(task, given, seconds=9))
     if most is None:
         service.request("finish", visitor)
 
