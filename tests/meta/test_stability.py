@@ -118,7 +118,9 @@ def test_draws_equal_repeated_documents() -> None:
         for name in got.statistics:
             for system in range(3):
                 want = correlate_values(one[system, picked], two[system, picked], name).value
-                assert got.samples[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)
+                assert got.groups[name].samples[number, system] == pytest.approx(
+                    np.nan if want is None else want, nan_ok=True
+                )
 
 
 def test_by_a_column_and_unknown_coefficients() -> None:

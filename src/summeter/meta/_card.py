@@ -157,16 +157,12 @@ def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -
     return series
 
 
-_Part = tuple[dict[str, Any], Bools]
-"""The fields that identify a group, and the mask of the group's rows."""
-
-
-def _parts(column: str, values: Categorical) -> list[_Part]:
-    return [(group_fields(column, value), rows) for value, rows in rows_by_name(values)]
-
-
-def _everything(size: int) -> _Part:
-    return {}, np.ones(size, dtype=np.bool_)
+def _parts(columns: Mapping[str, Categorical]) -> Iterator[tuple[dict[str, Any], Bools]]:
+    """Yield the fields and the mask of all rows, then those of each value of each column."""
+    yield {}, np.ones(len(next(iter(columns.values())).codes), dtype=np.bool_)
+    for name, column in columns.items():
+        for value, rows in rows_by_name(column):
+            yield group_fields(name, value), rows
 
 
 # ---- means, domain stability, redaction ----
@@ -247,7 +243,7 @@ def _redaction(scores: Sample, column: str | None, resample: Resampling) -> Iter
         copied = Categorical.of(
             original or name for original, name in zip(labels, scores.units.document.labels(), strict=True)
         )
-    for fields, rows in [_everything(len(scores)), *_parts("system", scores.units.system)]:
+    for fields, rows in _parts({"system": scores.units.system}):
         inside = rows & ~np.isnan(scores.x + marks)
         value, mark = scores.x[inside], marks[inside]
         counts = {"redacted": int((mark == 1).sum()), "unredacted": int((mark == 0).sum())}
@@ -338,10 +334,7 @@ def _distribution(
     if not kinds:
         return
     usable: Bools = units.status.equal("ok")
-    groups = [_everything(len(units))]
-    for name in columns:
-        groups += _parts(name, context.column(name, units.document, units.system))
-    for fields, rows in groups:
+    for fields, rows in _parts({name: context.column(name, units.document, units.system) for name in columns}):
         judged, missing = int((rows & usable).sum()), int((rows & ~usable).sum())
         counts = {kind: int((has_kind & rows & usable).sum()) for kind, has_kind in kinds.items()}
         errors = sum(counts.values())

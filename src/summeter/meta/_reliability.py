@@ -165,7 +165,7 @@ def _checks(
         with_people = system_correlations(grid.systems, grid.values[place], grid.gold, coefficients, resample)
         for name in coefficients:
             included = reliable.defined(name, together=together) & with_people.defined(name, together=together)
-            sides = reliable.with_samples(name), with_people.with_samples(name)
+            sides = reliable.groups[name], with_people.groups[name]
             yield over_systems_row(reliable, name, included, *sides, about, "reliability_check")
 
 

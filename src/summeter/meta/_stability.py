@@ -31,21 +31,13 @@ _TOO_FEW = "too few documents for an interval"
 class SystemCorrelations(NamedTuple):
     """Correlations of two matrices on each system, by coefficient.
 
-    `samples` holds bootstrap samples (draws x systems).
+    `groups` holds their values with bootstrap samples (draws x systems).
     """
 
     systems: Sequence[str]
     statistics: dict[str, list[Estimate]]
-    samples: dict[str, Floats]
+    groups: dict[str, GroupValues]
     bootstrap: Bootstrap
-
-    def values(self, name: str) -> Floats:
-        """Return the correlations of one coefficient, NaN if undefined."""
-        return np.array([np.nan if statistic.value is None else statistic.value for statistic in self.statistics[name]])
-
-    def with_samples(self, name: str) -> GroupValues:
-        """Return the correlations of one coefficient with their samples."""
-        return GroupValues(self.values(name), self.samples[name])
 
     def defined(self, name: str, *, together: bool) -> Bools:
         """Return the mask of the systems on which a coefficient is defined.
@@ -53,7 +45,7 @@ class SystemCorrelations(NamedTuple):
         If `together` is True, every coefficient must be defined.
         """
         names = list(self.statistics) if together else [name]
-        return np.asarray(~np.any([np.isnan(self.values(coefficient)) for coefficient in names], axis=0))
+        return np.asarray(~np.any([np.isnan(self.groups[coefficient].values) for coefficient in names], axis=0))
 
 
 class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
@@ -85,7 +77,7 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
             )
             quality = GroupValues(mean_present(grid.gold, axis=1), samples)
             included = got.defined(name, together=options.together) & ~np.isnan(quality.values)
-            sides = quality, got.with_samples(name)
+            sides = quality, got.groups[name]
             rows.append(over_systems_row(got, name, included, *sides, matrix.about(), "meta_correlation"))
     return Study("stability", rows)
 
@@ -99,12 +91,12 @@ def system_correlations(
 
     >>> got = system_correlations(
     ...     ["A"], np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
-    >>> round(got.statistics["spearman"][0].value, 12), got.samples["spearman"].shape
+    >>> round(got.statistics["spearman"][0].value, 12), got.groups["spearman"].samples.shape
     (0.5, (10, 1))
     """
     bootstrap = resample(np.arange(first.shape[1]))
     statistics: dict[str, list[Estimate]] = {}
-    samples: dict[str, Floats] = {}
+    groups: dict[str, GroupValues] = {}
     for name in coefficients:
         statistics[name] = [correlate(x, y, name) for x, y in zip(first, second, strict=True)]
 
@@ -115,8 +107,10 @@ def system_correlations(
                 values[:, place] = weighted_correlations(x[here], y[here], weights[:, here], name)
             return values
 
-        (samples[name],) = bootstrap.samples(on_each)
-    return SystemCorrelations(systems, statistics, samples, bootstrap)
+        (samples,) = bootstrap.samples(on_each)
+        values = np.array([each.value for each in statistics[name]], dtype=np.float64)
+        groups[name] = GroupValues(values, samples)
+    return SystemCorrelations(systems, statistics, groups, bootstrap)
 
 
 def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
@@ -125,7 +119,7 @@ def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations)
     rows = []
     for name, statistics in got.statistics.items():
         for place, (system, stat) in enumerate(zip(got.systems, statistics, strict=True)):
-            interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
+            interval = got.bootstrap.of_samples(stat.value, got.groups[name].samples[:, place])
             if stat.value is not None and stat.n <= 2:
                 interval = got.bootstrap.alone(stat.value, _TOO_FEW)
             counts = {"n": stat.n, "missing": stat.missing, "p": stat.p, "reason": stat.reason}
@@ -135,14 +129,14 @@ def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations)
 
 def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
     """Yield the range and the population standard deviation of the per-system correlations."""
-    values = got.values(name)
+    values = got.groups[name].values
     defined = ~np.isnan(values)
     about = merged(matrix.about(), study="candidate_spread", level=Level.SYSTEM.value, details={"coefficient": name})
     if defined.sum() >= 2:
         ends = got.systems[int(np.nanargmin(values))], got.systems[int(np.nanargmax(values))]
         about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
     for what in ("range", "deviation"):
-        estimate = over_groups(what, got.with_samples(name), included=defined, bootstrap=got.bootstrap)
+        estimate = over_groups(what, got.groups[name], included=defined, bootstrap=got.bootstrap)
         yield interval_row(estimate, about, statistic=f"{what}_{name}")
 
 

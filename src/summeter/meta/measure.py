@@ -8,7 +8,7 @@ over_groups    return a statistic over groups, such as a meta-correlation
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -195,11 +195,11 @@ SPREADS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "range": np.ptp, "
 class GroupValues:
     """Values of a statistic for several groups, NaN if undefined.
 
-    `samples` holds bootstrap samples of the values (draws x groups).
+    `samples` holds bootstrap samples of the values (draws x groups), if an interval is needed.
     """
 
     values: Floats
-    samples: Floats | None = None
+    samples: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 def over_groups(
@@ -219,21 +219,18 @@ def over_groups(
     """
     n, missing = int(included.sum()), int((~included).sum())
     values = [side.values[included] for side in sides]
-    samples = [None if side.samples is None else side.samples[:, included] for side in sides]
     if name in SPREADS:
         if (n < 2 and name != "mean") or not n:
             return undefined(f"fewer than 2 {what}" if name != "mean" else f"no {what}", n, missing)
         whole = Estimate(float(SPREADS[name](values[0])), n, missing)
-        drawn = None if samples[0] is None else SPREADS[name](samples[0], axis=1)
     else:
         if n < FEWEST_GROUPS:
             return undefined(f"{n} {what}; at least {FEWEST_GROUPS} are needed", n, missing)
         whole = replace(correlate(rounded(values[0]), rounded(values[1]), name), missing=missing)
-        drawn = None
-        if samples[0] is not None and samples[1] is not None:
-            drawn = correlate_draws(samples[0], samples[1], name)
-    if bootstrap is None or drawn is None or whole.value is None:
+    if bootstrap is None or whole.value is None:
         return whole
+    samples = [side.samples[:, included] for side in sides]
+    drawn = SPREADS[name](samples[0], axis=1) if name in SPREADS else correlate_draws(samples[0], samples[1], name)
     return replace(bootstrap.of_samples(whole.value, drawn, n=n, missing=missing), p=whole.p)
 
 
