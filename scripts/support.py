@@ -27,8 +27,7 @@ import numpy as np
 import yaml
 from scipy.optimize import minimize
 
-from summeter.evaluators.support.checks import CONFLICTS
-from summeter.evaluators.support.features import Overlap
+from summeter.evaluators.support.comparison import CONFLICTS, Overlap
 from summeter.evaluators.support.scorer import MAX_COUNTED, REVISION, EvidenceName, LexicalScorer, digest
 from summeter.evaluators.support.words import index_text
 from summeter.stats import Bootstrap, auroc
@@ -160,7 +159,7 @@ def build_table(claims: Iterator[Claim], evidence_name: EvidenceName) -> Table:
         found = [float(min(MAX_COUNTED, comparison.conflicts.get(kind, 0))) for kind in CONFLICTS]
         fold = int(hashlib.sha256(claim.group.encode()).hexdigest(), 16) % FOLDS
         facts_of_claim = (float(claim.supported), claim.source, fold, claim.group, claim.bag)
-        rows.append((comparison.features.overlap, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
+        rows.append((comparison.overlap, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     return Table(*columns[:8], np.unique(columns[8], return_inverse=True)[1])
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.checks import CONFLICTS
-from summeter.evaluators.support.features import Overlap
+from summeter.evaluators.support.comparison import CONFLICTS, Overlap
 from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Weights, shipped_weights, sigmoid
 from summeter.evaluators.support.words import index_text
 from summeter.text.split import split

@@ -1,37 +1,28 @@
 """Checks of a claim against a text, and reasons that are written from the findings.
 
-A check compares a claim with the evidence and yields findings. A finding has a short text that a person can verify and
-the words of the claim that it explains. No word is reported twice, because each check skips the words that earlier
-findings explain (`Comparison.explained`). Findings of the kinds in `CONFLICTS` count against the claim. The checks were
-selected by an ablation study (reports/quality.md).
+A check reads a comparison and yields findings. No word is reported twice, because each check skips the words that
+earlier findings explain (`Comparison.explained`). The checks were selected by an ablation study (reports/quality.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from summeter.evaluators.support.features import ClaimFeatures, compute_features
-from summeter.evaluators.support.numbers import Number, letter_multiplier, shares, span_with_sign
-from summeter.evaluators.support.words import CONTRACTED, Evidence, Word, stem, words_of
+from summeter.evaluators.support.comparison import Comparison, Finding, FindingKind
+from summeter.evaluators.support.numbers import Number, letter_multiplier, span_with_sign
+from summeter.evaluators.support.words import CONTRACTED, Evidence, Passage, Word, shorten_quote, stem, words_of
 from summeter.interrupt import checkpoint
 
-FindingKind = Literal["number", "negation", "opposite", "sibling", "name", "missing", "elsewhere"]
 MAX_REASONS = 3
 """Maximum number of reasons for a claim."""
 MAX_REASON_LENGTH = 140
 """Maximum number of characters of a reason."""
 CAUTION = "caution: "
 _MAX_QUOTES: Final = 3  # words quoted in one finding
-_MAX_QUOTE_LENGTH: Final = 48  # characters
-_MAX_ABBREVIATION: Final = 3  # letters; the case of shorter words is compared, because US is not us
-_MAX_ATTACHED: Final = 40  # characters on each side of a word that can be attached to it
-_CLAUSE_ENDS: Final = frozenset(",;:.!?()—")
 _PERCENT: Final = ("cent", "percent")
 
 # Word lists: opposites, groups of alternatives, verbs and adjectives that deny, and other words for a number.
@@ -146,200 +137,6 @@ def _other_words() -> dict[float, frozenset[str]]:
     return {value: frozenset(words) for value, words in table.items()}
 
 
-def shorten_quote(text: str, start: int, end: int) -> str:
-    """Return `text[start:end]` on one line, with an ellipsis in the middle if the text is long."""
-    stretch = " ".join(text[start:end].split())
-    half = _MAX_QUOTE_LENGTH // 2
-    if len(stretch) <= _MAX_QUOTE_LENGTH:
-        return stretch
-    return f"{stretch[: half - 1].rstrip()} … {stretch[1 - half :].lstrip()}"
-
-
-class Finding(NamedTuple):
-    """A difference between a claim and its evidence, and the words of the claim that it explains."""
-
-    kind: FindingKind
-    text: str
-    words: tuple[Word, ...] = ()
-
-
-@dataclass(frozen=True)
-class Passage:
-    """Consecutive words of a text: a claim, or some sentences of the evidence."""
-
-    text: str
-    words: tuple[Word, ...]
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """The keys of the words."""
-        return frozenset(word.key for word in self.words)
-
-    @cached_property
-    def index_by_start(self) -> dict[int, int]:
-        """The index of each word, by the start of the word in the text."""
-        return {word.start: at for at, word in enumerate(self.words)}
-
-    @cached_property
-    def numbers(self) -> list[tuple[int, Word, Number]]:
-        """The words that are numbers, as (index, word, number)."""
-        return [(at, word, word.number) for at, word in enumerate(self.words) if word.number]
-
-    @cached_property
-    def shares(self) -> list[Number]:
-        """The numbers that state a share of a whole."""
-        return shares(self.text)
-
-    @cached_property
-    def number_keys(self) -> frozenset[str]:
-        """The keys of the numbers."""
-        return frozenset(word.key for _, word, _ in self.numbers)
-
-    @cached_property
-    def number_boundaries(self) -> frozenset[int]:
-        """The starts and ends of the numbers in the text."""
-        return frozenset(edge for _, word, _ in self.numbers for edge in (word.start, word.end))
-
-    def quote(self, first: Word, last: Word | None = None) -> str:
-        """Return the text from one word to another as written, shortened if the text is long."""
-        return shorten_quote(self.text, first.start, (last or first).end)
-
-    def with_attached(self, word: Word) -> str:
-        """Return a word with the text attached to it without white space, as in "e-mail" or "U.S.".
-
-        If the attached text is long, the word is returned alone. A long text is not an abbreviation, and a text without
-        spaces would be searched again for each of its words.
-        """
-        start, end = max(0, word.start - _MAX_ATTACHED), min(len(self.text), word.end + _MAX_ATTACHED)
-        before = max(self.text.rfind(space, start, word.start) for space in " \n\t")
-        after = [at for at in (self.text.find(space, word.end, end) for space in " \n\t") if at >= 0]
-        if (before < 0 < start) or (not after and end < len(self.text)):
-            return self.text[word.start : word.end]
-        return self.text[max(start, before + 1) : min(after, default=end)]
-
-    def lower(self, word: Word) -> str:
-        """Return a word as written, in lower case."""
-        return self.text[word.start : word.end].lower()
-
-    def is_clause_break(self, first: Word, second: Word) -> bool:
-        """Return True if punctuation that ends a clause separates two words."""
-        between = self.text[first.end : second.start]
-        return between != " " and any(sign in _CLAUSE_ENDS for sign in between)
-
-    def words_after(self, at: int, most: int) -> Iterator[Word]:
-        """Yield at most ``most`` words after index ``at``, up to the end of the clause."""
-        for i in range(at + 1, min(len(self.words), at + 1 + most)):
-            if self.is_clause_break(self.words[i - 1], self.words[i]):
-                return
-            yield self.words[i]
-
-    def words_before(self, at: int, most: int) -> Iterator[Word]:
-        """Yield at most ``most`` words before index ``at``, nearest first, up to the start of the clause."""
-        for i in range(at - 1, max(-1, at - 1 - most), -1):
-            if self.is_clause_break(self.words[i], self.words[i + 1]):
-                return
-            yield self.words[i]
-
-    def next_content_word(self, word: Word) -> Word | None:
-        """Return the first content word among the next two words, or None if neither is one."""
-        at = self.index_by_start[word.start]
-        return next((other for other in self.words[at + 1 : at + 3] if other.content), None)
-
-    def key_at(self, at: int) -> str | None:
-        """Return the key of the word at an index, or None if there is no such word."""
-        return self.words[at].key if 0 <= at < len(self.words) else None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A claim compared with its evidence.
-
-    ``evidence_name`` is the noun that reasons use for the evidence. ``findings`` contains the findings so far, most
-    important first, and ``explained`` the starts of the words of the claim that these findings explain.
-    """
-
-    claim: Passage
-    features: ClaimFeatures
-    evidence: Evidence
-    evidence_name: str
-    findings: list[Finding] = field(default_factory=list)
-    explained: set[int] = field(default_factory=set)
-
-    @property
-    def conflicts(self) -> dict[FindingKind, int]:
-        """The number of findings of each kind that count against the claim."""
-        return dict(Counter(finding.kind for finding in self.findings if finding.kind in CONFLICTS))
-
-    @cached_property
-    def core_index(self) -> int:
-        """The index of the sentence in the best window that shares the most words with the claim.
-
-        Rare words have more weight.
-        """
-        content = {
-            word.key: 1 + 1 / len(self.evidence.positions.get(word.key, [0]))
-            for word in self.claim.words
-            if word.content
-        }
-        first, last = self.features.best
-        lines = [{word.key for word in self.evidence.words_of(i, i + 1)} for i in range(first, last)]
-        counts = [sum(weight for key, weight in content.items() if key in line) for line in lines]
-        return first + counts.index(max(counts))
-
-    def passage(self, first: int, last: int) -> Passage:
-        """Return the sentences ``first`` to ``last - 1`` of the evidence."""
-        return Passage(self.evidence.text, self.evidence.words_of(first, last))
-
-    @cached_property
-    def core(self) -> Passage:
-        """The sentence at `core_index`."""
-        return self.passage(self.core_index, self.core_index + 1)
-
-    @cached_property
-    def window(self) -> Passage:
-        """The sentences of the best window."""
-        return self.passage(*self.features.best)
-
-    @cached_property
-    def source(self) -> Passage:
-        """All sentences of the evidence."""
-        return Passage(self.evidence.text, self.evidence.words)
-
-    @cached_property
-    def is_question(self) -> bool:
-        """Whether the core sentence is a question."""
-        start, end = self.evidence.sentences[self.core_index]
-        return self.evidence.text[start:end].rstrip("\"'”’ \n").endswith(("?", "？", "؟"))
-
-    @cached_property
-    def missing(self) -> tuple[Word, ...]:
-        """The content words of the claim that do not occur in the evidence in any spelling."""
-        return tuple(word for word in self.features.missing if not self._is_spelled_differently(word))
-
-    def _is_spelled_differently(self, word: Word) -> bool:
-        """Return True if the evidence spells the word with other punctuation ("e-mail", "email")."""
-        stretch = self.claim.with_attached(word)
-        letters = "".join(filter(str.isalnum, stretch))
-        if letters.casefold() not in self.evidence.letters_and_digits:
-            return False
-        pattern = r"[\W_]?".join(map(re.escape, letters))
-        same_case = len(letters) <= _MAX_ABBREVIATION  # US is not us
-        return bool(re.search(rf"(?<!\w){pattern}(?!\w)", self.evidence.text, 0 if same_case else re.IGNORECASE))
-
-    @cached_property
-    def missing_starts(self) -> frozenset[int]:
-        """The starts of the words in `missing`."""
-        return frozenset(word.start for word in self.missing)
-
-    def contrast(self, claimed: str, other: str) -> str:
-        """Return the text of a finding that the evidence contains another word instead."""
-        return f"'{claimed}', but the {self.evidence_name} says '{other}'"
-
-    def absence(self, claimed: str, other: str | None) -> str:
-        """Return the text of a finding that the evidence does not contain a word."""
-        return f"'{claimed}' is not in the {self.evidence_name}" + (f"; nearest: '{other}'" if other else "")
-
-
 RawFinding = tuple[str, Sequence[Word]]
 """The result of a check: the text of a finding, and the words of the claim that the finding explains."""
 
@@ -362,7 +159,7 @@ _RELATIVE_TOLERANCE: Final = 0.2  # of the share: two of a hundred do not match 
 
 def numbers_absent(comparison: Comparison) -> Iterator[RawFinding]:
     """Yield the numbers of the claim that the evidence does not contain."""
-    for number in comparison.features.numbers:
+    for number in comparison.numbers:
         checkpoint()
         if not _in_other_form(comparison, number):
             yield _absent_number(comparison, number)
@@ -439,7 +236,7 @@ def _nearest_number(comparison: Comparison, at: int) -> Number | None:
     if number is None or not comparison.evidence.numbers:
         return None
     neighbours = _neighbours(comparison.claim, at)
-    for passage in (comparison.core, comparison.window, comparison.source):
+    for passage in (comparison.core, comparison.window, comparison.evidence):
         if passage.numbers:
             _, _, nearest = min(
                 passage.numbers,
@@ -680,7 +477,7 @@ def words_missing(comparison: Comparison) -> Iterator[RawFinding]:
 
 def words_elsewhere(comparison: Comparison) -> Iterator[RawFinding]:
     """Yield one finding with the words that occur in the evidence, but outside the best window."""
-    words = [word for word in comparison.features.elsewhere if word.start not in comparison.explained]
+    words = [word for word in comparison.elsewhere if word.start not in comparison.explained]
     if words:
         texts, count = _quote_list(f"'{comparison.claim.quote(word)}'" for word in words)
         verb = "occurs" if count == 1 else "occur"
@@ -713,8 +510,6 @@ CHECKS: Final[dict[FindingKind, Callable[[Comparison], Iterator[RawFinding]]]] =
     "elsewhere": words_elsewhere,
 }
 """The checks in the order in which they run, which is also the order of the reasons."""
-CONFLICTS: Final[tuple[FindingKind, ...]] = ("number", "negation", "opposite", "sibling", "name")
-"""The kinds of findings that count against a claim. The other kinds only describe words without overlap."""
 
 
 def compare(claim: str, words: Sequence[Word], evidence: Evidence, evidence_name: str) -> Comparison:
@@ -722,8 +517,7 @@ def compare(claim: str, words: Sequence[Word], evidence: Evidence, evidence_name
 
     `words` are the words of the claim. They must include a content word, and the evidence must contain a word.
     """
-    features = compute_features(claim, words, evidence)
-    comparison = Comparison(Passage(claim, tuple(words)), features, evidence, evidence_name)
+    comparison = Comparison.of(Passage(claim, tuple(words)), evidence, evidence_name)
     for kind, check in CHECKS.items():
         for text, explained in check(comparison):
             starts = {word.start for word in explained}
@@ -750,7 +544,7 @@ def reasons_for(comparison: Comparison, *, supported: bool) -> tuple[str, ...]:
     cautions = [CAUTION + finding.text for finding in comparison.findings if _needs_caution(finding, comparison)]
     if any(finding.kind in ("number", "sibling", "name", "missing") for finding in comparison.findings):
         speaks_for = "the other content words found here"
-    elif comparison.features.overlap.density == 1:
+    elif comparison.overlap.density == 1:
         speaks_for = "copied word for word from here"
     else:
         speaks_for = "all content words found here"
@@ -769,7 +563,7 @@ def _needs_caution(finding: Finding, comparison: Comparison) -> bool:
 def _unrelated_words(comparison: Comparison) -> str:
     """Return a reason that quotes two adjacent words of the claim that the evidence does not connect."""
     content = [word for word in comparison.claim.words if word.content and word.key not in _PERCENT]
-    lines = [[word.key for word in comparison.passage(i, i + 1).words] for i in range(*comparison.features.best)]
+    lines = [[word.key for word in comparison.passage(i, i + 1).words] for i in range(*comparison.best)]
     for left, right in pairwise(content):
         near = (
             right.key in line[max(0, at - _MAX_DISTANCE) : at + _MAX_DISTANCE + 1]

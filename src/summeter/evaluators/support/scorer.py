@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from summeter.data.shipped import shipped_text
-from summeter.evaluators.support.checks import CONFLICTS, Comparison, FindingKind, compare, reasons_for
-from summeter.evaluators.support.features import Overlap
+from summeter.evaluators.support.checks import compare, reasons_for
+from summeter.evaluators.support.comparison import CONFLICTS, Comparison, FindingKind, Overlap
 from summeter.evaluators.support.words import Evidence, analyse
 from summeter.interrupt import checkpoint
 
@@ -143,9 +143,8 @@ class LexicalScorer:
 
     def _probability(self, comparison: Comparison) -> float:
         weights = self.weights or shipped_weights()[self.evidence_name]
-        log_odds = weights.log_odds(
-            comparison.features.overlap, comparison.conflicts, is_dialogue=comparison.evidence.is_dialogue
-        )
+        is_dialogue = comparison.evidence.is_dialogue
+        log_odds = weights.log_odds(comparison.overlap, comparison.conflicts, is_dialogue=is_dialogue)
         return sigmoid(log_odds + math.log(self.base_rate / (1 - self.base_rate)))
 
 
@@ -155,16 +154,16 @@ def _spans(comparison: Comparison) -> tuple[tuple[int, int], ...]:
     The sentences are those of the best window, and the sentence with the most words that the window lacks. They are
     sorted by the number of words that they share with the claim, in descending order, and then by position.
     """
-    features, evidence = comparison.features, comparison.evidence
+    evidence = comparison.evidence
     keys = {word.key for word in comparison.claim.words if word.content}
 
     def shared_words(i: int) -> int:
         return len({word.key for word in evidence.words_of(i, i + 1) if word.content} & keys)
 
-    selected = {i for i in range(*features.best) if shared_words(i)}
+    selected = {i for i in range(*comparison.best) if shared_words(i)}
     counts = Counter(
         i
-        for key in {word.key for word in features.elsewhere}
+        for key in {word.key for word in comparison.elsewhere}
         for i in {evidence.sentence_of(position) for position in evidence.positions.get(key, ())}
     )
     if counts:

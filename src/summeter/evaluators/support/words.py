@@ -7,7 +7,7 @@ character.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -250,12 +250,113 @@ def analyse(text: str) -> list[Word]:
     return analysed
 
 
+_CLAUSE_ENDS = frozenset(",;:.!?()—")
+_MAX_ATTACHED = 40  # characters on each side of a word that can be attached to it
+_MAX_QUOTE_LENGTH = 48  # characters
+
+
+def shorten_quote(text: str, start: int, end: int) -> str:
+    """Return `text[start:end]` on one line, with an ellipsis in the middle if the text is long."""
+    stretch = " ".join(text[start:end].split())
+    half = _MAX_QUOTE_LENGTH // 2
+    if len(stretch) <= _MAX_QUOTE_LENGTH:
+        return stretch
+    return f"{stretch[: half - 1].rstrip()} … {stretch[1 - half :].lstrip()}"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Consecutive words of a text: a claim, the evidence, or some sentences of it."""
+
+    text: str
+    words: tuple[Word, ...]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of the words."""
+        return frozenset(word.key for word in self.words)
+
+    @cached_property
+    def index_by_start(self) -> dict[int, int]:
+        """The index of each word, by the start of the word in the text."""
+        return {word.start: at for at, word in enumerate(self.words)}
+
+    @cached_property
+    def numbers(self) -> list[tuple[int, Word, Number]]:
+        """The words that are numbers, as (index, word, number)."""
+        return [(at, word, word.number) for at, word in enumerate(self.words) if word.number]
+
+    @cached_property
+    def shares(self) -> list[Number]:
+        """The numbers that state a share of a whole."""
+        return shares(self.text)
+
+    @cached_property
+    def number_keys(self) -> frozenset[str]:
+        """The keys of the numbers."""
+        return frozenset(word.key for _, word, _ in self.numbers)
+
+    @cached_property
+    def number_boundaries(self) -> frozenset[int]:
+        """The starts and ends of the numbers in the text."""
+        return frozenset(edge for _, word, _ in self.numbers for edge in (word.start, word.end))
+
+    def quote(self, first: Word, last: Word | None = None) -> str:
+        """Return the text from one word to another as written, shortened if the text is long."""
+        return shorten_quote(self.text, first.start, (last or first).end)
+
+    def with_attached(self, word: Word) -> str:
+        """Return a word with the text attached to it without white space, as in "e-mail" or "U.S.".
+
+        If the attached text is long, the word is returned alone. A long text is not an abbreviation, and a text without
+        spaces would be searched again for each of its words.
+        """
+        start, end = max(0, word.start - _MAX_ATTACHED), min(len(self.text), word.end + _MAX_ATTACHED)
+        before = max(self.text.rfind(space, start, word.start) for space in " \n\t")
+        after = [at for at in (self.text.find(space, word.end, end) for space in " \n\t") if at >= 0]
+        if (before < 0 < start) or (not after and end < len(self.text)):
+            return self.text[word.start : word.end]
+        return self.text[max(start, before + 1) : min(after, default=end)]
+
+    def lower(self, word: Word) -> str:
+        """Return a word as written, in lower case."""
+        return self.text[word.start : word.end].lower()
+
+    def is_clause_break(self, first: Word, second: Word) -> bool:
+        """Return True if punctuation that ends a clause separates two words."""
+        between = self.text[first.end : second.start]
+        return between != " " and any(sign in _CLAUSE_ENDS for sign in between)
+
+    def words_after(self, at: int, most: int) -> Iterator[Word]:
+        """Yield at most ``most`` words after index ``at``, up to the end of the clause."""
+        for i in range(at + 1, min(len(self.words), at + 1 + most)):
+            if self.is_clause_break(self.words[i - 1], self.words[i]):
+                return
+            yield self.words[i]
+
+    def words_before(self, at: int, most: int) -> Iterator[Word]:
+        """Yield at most ``most`` words before index ``at``, nearest first, up to the start of the clause."""
+        for i in range(at - 1, max(-1, at - 1 - most), -1):
+            if self.is_clause_break(self.words[i], self.words[i + 1]):
+                return
+            yield self.words[i]
+
+    def next_content_word(self, word: Word) -> Word | None:
+        """Return the first content word among the next two words, or None if neither is one."""
+        at = self.index_by_start[word.start]
+        return next((other for other in self.words[at + 1 : at + 3] if other.content), None)
+
+    def key_at(self, at: int) -> str | None:
+        """Return the key of the word at an index, or None if there is no such word."""
+        return self.words[at].key if 0 <= at < len(self.words) else None
+
+
 _SPEAKER = re.compile(r"^[ \t]*[^\W\d_][\w .'-]{0,30}?[ \t]?:", re.MULTILINE)
 PREFIX = 5  # words with this many first letters in common may be related (nutrition, nutritionist)
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Passage):
     """An indexed text.
 
     ``sentences`` are the spans of the sentences in code points. ``bounds`` holds the index of the first word of each
@@ -264,28 +365,20 @@ class Evidence:
     begin with the prefix.
     """
 
-    text: str
     sentences: tuple[tuple[int, int], ...]
-    words: tuple[Word, ...]
     bounds: tuple[int, ...]
     positions: dict[str, list[int]]
     pairs: dict[tuple[str, str], list[int]]
     relatives: dict[str, tuple[str, ...]]
-    numbers: tuple[Number, ...]
 
     @cached_property
     def multipliers(self) -> dict[float, list[float]]:
         """The factors of the letters after numbers (the "m" of "340m"), by the multiplied value."""
         multipliers: dict[float, list[float]] = defaultdict(list)
-        for number in self.numbers:
+        for _, _, number in self.numbers:
             times = letter_multiplier(self.text, number)
             multipliers[number.value * times].append(times)
         return dict(multipliers)
-
-    @cached_property
-    def shares(self) -> list[Number]:
-        """The numbers that state a share of a whole."""
-        return shares(self.text)
 
     @cached_property
     def is_dialogue(self) -> bool:
@@ -365,5 +458,4 @@ def index_text(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
         positions=dict(positions),
         pairs=dict(pairs),
         relatives={prefix: tuple(keys) for prefix, keys in relatives.items()},
-        numbers=tuple(word.number for word in words if word.number is not None),
     )

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.features import compute_features
-from summeter.evaluators.support.words import analyse, index_text
+from summeter.evaluators.support.comparison import Comparison
+from summeter.evaluators.support.words import Passage, analyse, index_text
 from summeter.text.split import split
 
 
-def features_of(claim, text):
-    return compute_features(claim, analyse(claim), index_text(text, split(text)))
+def compared(claim, text):
+    return Comparison.of(Passage(claim, tuple(analyse(claim))), index_text(text, split(text)), "source")
 
 
 SOURCE = "The mayor opened a bridge in Lima on Monday. It cost 14 million dollars. Critics did not like it."
@@ -18,7 +18,7 @@ SOURCE = "The mayor opened a bridge in Lima on Monday. It cost 14 million dollar
 
 def test_worked_example_of_shares():
     # Claim words: the mayor opened a school in lima (7); content: mayor, open, school, lima.
-    found = features_of("The mayor opened a school in Lima.", SOURCE).overlap
+    found = compared("The mayor opened a school in Lima.", SOURCE).overlap
     assert found.words == pytest.approx(3 / 4)  # "school" is missing
     assert found.sentence == pytest.approx(3 / 4)
     assert found.density == pytest.approx((4**2 + 2**2) / 7**2)  # "the mayor opened a", "in Lima"
@@ -26,14 +26,14 @@ def test_worked_example_of_shares():
 
 def test_sentence_share_is_the_largest_share_of_one_sentence():
     # mayor, cost and dollar occur in two sentences, and at most two of them in one.
-    found = features_of("The mayor cost dollars.", SOURCE).overlap
+    found = compared("The mayor cost dollars.", SOURCE).overlap
     assert found.words == pytest.approx(1)
     assert found.sentence == pytest.approx(2 / 3)
 
 
 def test_number_found_only_as_another_quantity_is_missing():
     def missing_values(claim, text):
-        return [number.value for number in features_of(claim, text).numbers]
+        return [number.value for number in compared(claim, text).numbers]
 
     assert missing_values("Prices rose 4 percent", "It cost $4.") == [4]
     assert missing_values("It cost $4", "It cost 4 or so.") == []
@@ -45,10 +45,8 @@ def test_number_found_only_as_another_quantity_is_missing():
 @settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=120))
 def test_shares_stay_in_range(claim, text):
-    words = analyse(claim)
-    evidence = index_text(text, split(text))
-    if any(word.content for word in words) and evidence.words:
-        assert all(0 <= share <= 1 for share in compute_features(claim, words, evidence).overlap)
+    if any(word.content for word in analyse(claim)) and analyse(text):
+        assert all(0 <= share <= 1 for share in compared(claim, text).overlap)
 
 
 @settings(deadline=None)
