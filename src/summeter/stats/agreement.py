@@ -1,25 +1,23 @@
 """Inter-annotator agreement: Krippendorff's alpha, kappas, AC1, AC2 and intraclass correlation.
 
-Votes form a raters x items matrix; None or NaN is a missing vote, and categories may be strings. ``scale`` lists all
-possible categories in order. Weighted coefficients, AC1 and AC2 depend on the scale, so pass it if a category may not
+Votes form a raters x items matrix of numbers; None or NaN is a missing vote. ``scale`` lists all possible categories in
+order. Weighted coefficients, AC1 and AC2 depend on the scale, so pass it if a category may not
 occur in the votes. ``clusters`` gives the cluster of each item as 0, 1, ...; by default each item is a cluster. Each
 coefficient for categories is a function of cluster weights.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, NamedTuple, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .base import CONSTANT, Floats, Ints, f_tail, floats, mean_present, split_rows
+from .base import CONSTANT, Floats, Ints, Values, f_tail, floats, mean_present, split_rows
 from .correlation import raw
 from .resample import Measurement, of_rows
 
-Votes = Sequence[Sequence[Any]] | NDArray[Any]
 Parts = Callable[[Floats], tuple[Floats, Floats]]
 """A function that maps weights (draws x clusters) to each draw's observed and expected (dis)agreement."""
 
@@ -111,63 +109,29 @@ def _rests_on(raters: int, votes: int) -> dict[str, Any]:
 # ---- votes
 
 
-def _as_matrix(votes: Votes) -> NDArray[Any]:
-    """Return votes as a matrix: floats if all votes are numbers or missing, otherwise objects."""
-    array = votes if isinstance(votes, np.ndarray) else np.array(list(votes), dtype=object)
-    if array.ndim != 2:
-        raise ValueError(f"votes must be a raters x items matrix, got shape {array.shape}")
-    if array.dtype.kind != "O" or any(isinstance(vote, str) for vote in array.ravel()):
-        return array
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        return array
-
-
-def _number_matrix(votes: Votes) -> Floats:
-    """Return votes as a float matrix with NaN for missing votes.
-
-    Raises ValueError if a vote is not a number.
-    """
-    return floats(_as_matrix(votes), 2)
-
-
-def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple[Ints, tuple[Hashable, ...]]:
+def _code_matrix(votes: Values, scale: Sequence[float] | None = None) -> tuple[Ints, tuple[float, ...]]:
     """Return votes as category codes (raters x items, -1 if missing), and the categories.
 
-    The categories are ``scale``, or the sorted distinct votes if ``scale`` is None. Raises ValueError for a ragged
-    matrix or a vote that is not on the scale.
+    The categories are ``scale``, or the sorted distinct votes if ``scale`` is None. Raises ValueError for a vote that
+    is not on the scale.
     """
-    array = _as_matrix(votes)
-    if array.dtype.kind in "fiub":
-        seen, index = np.unique(array, return_inverse=True)
-        values: list[Any] = seen.tolist()
-        cells = index.reshape(array.shape).astype(np.int64)
-    else:
-        numbers: dict[Hashable, int] = {}
-        # Missing values become None; NaN is the only value that is not equal to itself.
-        flat = (None if vote is None or vote != vote else vote for vote in array.ravel().tolist())  # noqa: PLR0124
-        cells = np.array([numbers.setdefault(vote, len(numbers)) for vote in flat], np.int64).reshape(array.shape)
-        values = list(numbers)
-    empty = {i for i, value in enumerate(values) if value is None or value != value}  # noqa: PLR0124 - NaN
-    known = [value for i, value in enumerate(values) if i not in empty]
-    try:
-        categories = tuple(sorted(known)) if scale is None else tuple(scale)
-    except TypeError:  # strings and numbers
-        categories = tuple(sorted(known, key=str))
-    code = {category: i for i, category in enumerate(categories)}
-    unknown = [value for value in known if value not in code]
-    if unknown:
-        raise ValueError(f"votes are not on the scale {list(categories)}: {unknown[:5]}")
-    lookup = np.array([-1 if i in empty else code[value] for i, value in enumerate(values)], np.int64)
-    return (lookup[cells] if len(lookup) else cells), categories
+    matrix = floats(votes, 2)
+    known = ~np.isnan(matrix)
+    categories = np.unique(matrix[known]) if scale is None else np.asarray(scale, dtype=np.float64)
+    if not np.isin(matrix[known], categories).all():
+        unknown = np.setdiff1d(matrix[known], categories)[:5].tolist()
+        raise ValueError(f"votes are not on the scale {categories.tolist()}: {unknown}")
+    order = np.argsort(categories)
+    cells = np.full(matrix.shape, -1, np.int64)
+    cells[known] = order[np.searchsorted(categories, matrix[known], sorter=order)]
+    return cells, tuple(categories.tolist())
 
 
 # ---- Krippendorff
 
 
 def krippendorff_alpha(
-    votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None
+    votes: Values, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None
 ) -> Measurement:
     """Return Krippendorff's alpha for any number of raters, who may have missing votes.
 
@@ -186,12 +150,12 @@ def krippendorff_alpha(
     0.5333
     """
     kind = MeasurementLevel(level)
-    cells, categories = _code_matrix(votes if kind is MeasurementLevel.NOMINAL else _number_matrix(votes))
+    cells, categories = _code_matrix(votes)
     shell, paired = _alpha_shell(cells, len(categories), clusters)
     if not shell.n:
         return shell
     size = paired.size
-    values = np.array([] if kind is MeasurementLevel.NOMINAL else categories, dtype=np.float64)
+    values = np.array(categories)
     match kind:
         case MeasurementLevel.NOMINAL:
             return _of_parts(shell, _nominal(paired), _alpha, size)
@@ -252,7 +216,7 @@ def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measur
     return shell, _PairedVotes(cells[rater, item], item, counts.astype(np.float64), units.astype(np.int64), size, width)
 
 
-def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measurement:
+def masi_alpha(votes: Sequence[Sequence[frozenset[str] | None]], clusters: Ints | None = None) -> Measurement:
     """Return Krippendorff's alpha with `masi_distance` (Passonneau, 2006).
 
     Each vote is a set of categories, or None if it is missing.
@@ -265,11 +229,10 @@ def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measurement:
     >>> round(masi_alpha([[a, a, b], [a, a | b, b]]).value, 4)
     0.6429
     """
-    rows = list(votes)
-    codes: dict[Hashable, int] = {}
+    codes: dict[frozenset[str], int] = {}
     cells = np.array(
-        [[-1 if vote is None else codes.setdefault(vote, len(codes)) for vote in row] for row in rows], np.int64
-    ).reshape(len(rows), -1)
+        [[-1 if vote is None else codes.setdefault(vote, len(codes)) for vote in row] for row in votes], np.int64
+    ).reshape(len(votes), -1)
     shell, paired = _alpha_shell(cells, len(codes), clusters)
     if not shell.n:
         return shell
@@ -372,9 +335,9 @@ def _by_distance(paired: _PairedVotes, distance: Floats) -> Parts:
 
 
 def cohen_kappa(
-    votes: Votes,
+    votes: Values,
     weights: str = Weights.IDENTITY,
-    scale: Sequence[Hashable] | None = None,
+    scale: Sequence[float] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
     """Return Cohen's kappa of two raters (Cohen, 1960; weighted: Cohen, 1968), or the mean over all pairs of raters.
@@ -431,7 +394,7 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Me
     return _of_parts(shell, parts, _chance_corrected, size, _left)
 
 
-def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
+def fleiss_kappa(votes: Values, scale: Sequence[float] | None = None, clusters: Ints | None = None) -> Measurement:
     """Return Fleiss' kappa (Fleiss, 1971); the raters need not be the same for every item.
 
     The observed agreement is averaged over items with at least two votes, and the shares of the categories over items
@@ -440,7 +403,7 @@ def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters
     return _gwet("kappa_fleiss", votes, scale, Weights.IDENTITY, clusters)
 
 
-def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
+def gwet_ac1(votes: Values, scale: Sequence[float] | None = None, clusters: Ints | None = None) -> Measurement:
     """Return Gwet's AC1 (Gwet, 2008).
 
     Unlike kappa, AC1 stays near the observed agreement if one category is prevalent.
@@ -458,9 +421,9 @@ def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: In
 
 
 def gwet_ac2(
-    votes: Votes,
+    votes: Values,
     weights: str = Weights.QUADRATIC,
-    scale: Sequence[Hashable] | None = None,
+    scale: Sequence[float] | None = None,
     clusters: Ints | None = None,
 ) -> Measurement:
     """Return Gwet's AC2 (Gwet, 2014, eq. 3.6), which is AC1 with partial credit.
@@ -471,9 +434,7 @@ def gwet_ac2(
     return _gwet("ac2", votes, scale, weights, clusters)
 
 
-def _gwet(
-    name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: str, clusters: Ints | None
-) -> Measurement:
+def _gwet(name: str, votes: Values, scale: Sequence[float] | None, weights: str, clusters: Ints | None) -> Measurement:
     cells, categories = _code_matrix(votes, scale)
     q, items = len(categories), cells.shape[1]
     weight = weight_matrix(q, weights)
@@ -540,7 +501,7 @@ def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
 # ---- ratings
 
 
-def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measurement:
+def icc(votes: Values, model: str = Model.ICC2, clusters: Ints | None = None) -> Measurement:
     """Return an intraclass correlation, with the p-value of the F test against zero.
 
     ``votes`` is a raters x items matrix. Items with a missing vote are dropped and counted. Forms 1 and 2 measure
@@ -551,7 +512,7 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     0.29
     """
     kind = Model(model)
-    matrix = _number_matrix(votes)
+    matrix = floats(votes, 2)
     k, items = matrix.shape
     complete_items = ~np.isnan(matrix).any(axis=0)
     n = int(complete_items.sum())
@@ -592,7 +553,7 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     return replace(shell, value=value, p=p, reason=reason, weighted=weighted)
 
 
-def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measurement:
+def mean_pairwise(votes: Values, coefficient: str = "pearson", clusters: Ints | None = None) -> Measurement:
     """Return the mean over documents of the mean pairwise correlation of raters.
 
     This is the agreement reported for SummQual.
@@ -604,7 +565,7 @@ def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | N
     >>> round(mean_pairwise([[1, 2, 3], [1, 2, 3], [3, 2, 1]]).value, 4)
     -0.3333
     """
-    matrix = _number_matrix(votes)
+    matrix = floats(votes, 2)
     items = matrix.shape[1]
     n = int(((~np.isnan(matrix)).sum(axis=0) >= 2).sum())
     of_document = np.zeros(items, np.int64) if clusters is None else clusters
@@ -626,7 +587,7 @@ def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | N
     return Measurement(float(np.mean(means)), n, items - n, rows=np.array(means), details=details)
 
 
-def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measurement:
+def mean_of_items(votes: Values, of_item: Callable[[Floats], Floats]) -> Measurement:
     """Return the mean of ``of_item`` over the items with at least two votes.
 
     ``of_item`` maps a votes x items matrix (NaN if missing) to one value per item.
@@ -634,7 +595,7 @@ def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measurem
     >>> mean_of_items([[1, 1, 2], [1, 3, None]], lambda votes: np.nanstd(votes, axis=0)).value
     0.5
     """
-    matrix = _number_matrix(votes)
+    matrix = floats(votes, 2)
     paired = (~np.isnan(matrix)).sum(axis=0) >= 2
     n = int(paired.sum())
     values = np.full(matrix.shape[1], np.nan)
