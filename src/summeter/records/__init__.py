@@ -31,7 +31,7 @@ from summeter.records.errors import (
     first_error,
     nearest,
 )
-from summeter.records.facts import Claim, FactOrigin, FactReview, FactVote, KeyFact, KeyFacts, Origin
+from summeter.records.facts import Claim, FactOrigin, FactReview, FactVote, KeyFacts, Origin
 from summeter.records.item import Item
 from summeter.records.judgment import UNNAMED, Judgment, Status, Target, Unit, unnamed
 from summeter.records.lines import damaged_line, read_lines, whole_lines
@@ -68,7 +68,6 @@ __all__ = [
     "Item",
     "JudgeKey",
     "Judgment",
-    "KeyFact",
     "KeyFacts",
     "Message",
     "ModelError",

@@ -13,30 +13,19 @@ from summeter.records.text import Span
 Origin = Literal["given", "reference", "document"]
 
 
-class KeyFact(Record):
-    """A fact that a good summary of the document conveys."""
-
-    text: str
-
-
 class KeyFacts(Record):
-    """The list of key facts of a document, and the origin of the list.
+    """The facts that a good summary of a document conveys, and the origin of the list.
 
     Judgments refer to the list by `id`, a hash of the texts.
     """
 
-    facts: tuple[KeyFact, ...]
+    texts: tuple[str, ...]
     origin: Origin
 
     @classmethod
     def of(cls, texts: Sequence[str], origin: Origin) -> KeyFacts:
         """Create a list of key facts from texts."""
-        return cls(facts=tuple(KeyFact(text=text) for text in texts), origin=origin)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts of the facts."""
-        return tuple(fact.text for fact in self.facts)
+        return cls(texts=tuple(texts), origin=origin)
 
     @property
     def id(self) -> str:

@@ -161,14 +161,14 @@ class Align(LLMJudge[Alignment]):
         line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
         verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if fields.category else {"present": YES_NO}
         match = {**schemas_before_verdict(fields), **verdict, "lines": line_numbers}
-        return keyed_schema(len(_facts(data).facts), "match", match)
+        return keyed_schema(len(_facts(data).texts), "match", match)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
         """Parse one match per key fact, in the form of this evaluator or in the released form."""
         facts, fields = _facts(data), REPLY_FIELDS[self.strategy]
         matched = read_entries(
             text,
-            len(facts.facts),
+            len(facts.texts),
             "key fact",
             lambda entry, _: _match(entry, len(item.sentences), fields),
             decision=lambda match: (match.present, match.sentences, match.degree),
@@ -194,7 +194,7 @@ class Align(LLMJudge[Alignment]):
         The released parser gives only one judgment of conciseness.
         """
         facts = _facts(data)
-        completeness = [ExpectedJudgment(COMPLETENESS, "key_fact", at, facts.id) for at in range(len(facts.facts))]
+        completeness = [ExpectedJudgment(COMPLETENESS, "key_fact", at, facts.id) for at in range(len(facts.texts))]
         conciseness = [ExpectedJudgment(CONCISENESS)]
         if parser == "strict":
             conciseness = [ExpectedJudgment(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
@@ -209,7 +209,7 @@ class Align(LLMJudge[Alignment]):
         """
         if reply.released is not None:
             present, named = reply.released
-            list_id = reply.facts.id if len(present) == len(reply.facts.facts) else legacy.LIST
+            list_id = reply.facts.id if len(present) == len(reply.facts.texts) else legacy.LIST
             count = len(builder.item.sentences)
             why = f"{len(named)} distinct lines named, {count} sentences"
             return [

@@ -71,7 +71,7 @@ class Support(Evaluator):
             _judgment(builder, "faithfulness", ("sentence", position), claim, "document")
             for position, claim in enumerate(support)
         ]
-        if not facts.facts:
+        if not facts.texts:
             why = "no key facts: the document has no key facts, no reference and no sentences"
             skipped = [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
             return [*faithfulness, *skipped]
