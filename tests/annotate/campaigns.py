@@ -140,7 +140,7 @@ def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dic
     person = service.state.people[annotator]
     key = service.folder.task_key(person, task["id"])
     found = service.tasks.by_key[key or ""]
-    if found.role == "work" or found.expected is None:
+    if found.role == "work" or not found.expected:
         return plain(task)
     answer = service.task_type.right_answer(found, Gold())
     letters = service.folder.letters(annotator, found)

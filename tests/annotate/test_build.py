@@ -267,7 +267,7 @@ def test_the_reason_in_a_check_is_about_its_text(
 def test_checks_use_the_campaigns_templates_in_turn(tmp_path: Path) -> None:
     attention = {"rate": 0.5, "paraphrases": ["So: {}", "{}?"]}
     folder = made.make(tmp_path, task_type="key_fact_alignment", language="de", attention=attention)
-    facts = [one.body["key_fact"] for one in folder.tasks.checks if (one.expected or {})["sentence"] is not None]
+    facts = [one.body["key_fact"] for one in folder.tasks.checks if one.expected["sentence"] is not None]
     # A German text is unchanged; an English one would lose the capital of its first word.
     assert [one.startswith("So: The ") for one in facts] == [True, False] * (len(facts) // 2)
     assert all(one.endswith(".?") for one in facts[1::2])

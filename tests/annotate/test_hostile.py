@@ -87,7 +87,7 @@ def hostile(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def words_of(service: CampaignService) -> list[str]:
     """Return texts that no reply may contain."""
     keys = [task.key for task in service.tasks.by_key.values()]
-    return ["sysname", "Traceback", "expected", service.folder.keys["secret"], *keys]
+    return ["sysname", "Traceback", "expected", "planned", service.folder.keys["secret"], *keys]
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)

@@ -32,7 +32,7 @@ def test_checks_of_unisumeval_are_a_fifth_and_unsupported(tmp_path: Path) -> Non
     work, checks = folder.tasks.work, folder.tasks.checks
     assert len(work) == 6 * 2 * 2
     assert len(checks) == 6, "a fifth of 30"
-    planted = Counter((check.expects["label"], check.expects["machine"]["accepts"]) for check in checks)
+    planted = Counter((check.expected["label"], check.planned["accepts"]) for check in checks)
     assert planted == {("not_supported", True): 3, ("not_supported", False): 3}
     for check in checks:
         assert sentences(check)[check.body["index"]] == check.body["sentence"]
@@ -41,7 +41,7 @@ def test_checks_of_unisumeval_are_a_fifth_and_unsupported(tmp_path: Path) -> Non
 
 def test_default_checks_are_never_supported(tmp_path: Path) -> None:
     folder = make(tmp_path, rows(6, 2, 2), attention={"rate": 0.2})
-    assert {check.expects["label"] for check in folder.tasks.checks} == {"not_supported"}
+    assert {check.expected["label"] for check in folder.tasks.checks} == {"not_supported"}
 
 
 def test_unisumeval_checks_paraphrase_key_facts(tmp_path: Path) -> None:
@@ -50,17 +50,17 @@ def test_unisumeval_checks_paraphrase_key_facts(tmp_path: Path) -> None:
     folder = make(tmp_path, rows(6, 2, 2), task_type="key_fact_alignment", attention=attention)
     checks = folder.tasks.checks
     assert len(checks) == 6
-    own = [check for check in checks if check.expects["sentence"] is not None]
+    own = [check for check in checks if check.expected["sentence"] is not None]
     assert len(own) == 3
     for check in own:
         facts = folder.sources[check.document_id].facts
         assert check.body["key_fact"] in facts
-        posed = sentences(check)[check.expects["sentence"]]
+        posed = sentences(check)[check.expected["sentence"]]
         assert posed not in facts
         assert check.body["key_fact"].rstrip(".")[4:] in posed, "the paraphrase is of that very key fact"
-    others = [check for check in checks if check.expects["sentence"] is None]
+    others = [check for check in checks if check.expected["sentence"] is None]
     assert {check.body["key_fact"] for check in others} == {foreign_sentence}
-    assert all(check.expects["machine"]["values"]["sentences"] in ([], [0], [1]) for check in others)
+    assert all(check.planned["values"]["sentences"] in ([], [0], [1]) for check in others)
 
 
 def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
             right = folder.task_type.right_answer(check, Gold())
             assert folder.task_type.passed(check, right)
             wrong = folder.task_type.deciding(check, accepts=not folder.task_type.decides(right))
-            if wrong.get("sentences") != [check.expects.get("sentence")]:
+            if wrong.get("sentences") != [check.expected.get("sentence")]:
                 assert not folder.task_type.passed(check, TaskAnswer(values=wrong))
 
 

@@ -261,7 +261,9 @@ def test_no_response_contains_expected_answers(task_type: str, tmp_path: Path) -
             assert set(answered) == {"ok", "answer_id", "task", "seq"}
         seen.append(await (await client.get("/api/session")).text())
         for text in seen:
-            assert not any(word in text for word in ('"expected"', '"role"', '"passed"', '"check"', '"feedback"'))
+            assert not any(
+                word in text for word in ('"expected"', '"planned"', '"role"', '"passed"', '"check"', '"feedback"')
+            )
             assert not any(task.key in text for task in service.tasks.by_key.values())
 
     serve(folder, body)

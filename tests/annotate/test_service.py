@@ -68,7 +68,7 @@ def test_checks_look_like_work_and_detect_trust(task_type: str, tmp_path: Path) 
         assert len({tuple(sorted(one)) for one in batch["tasks"]}) == 1
         assert len({tuple(sorted(one["body"])) for one in batch["tasks"]}) == 1
         text = json.dumps(batch)
-        assert not any(word in text for word in ("expected", "feedback", '"role"', '"check"', '"system"'))
+        assert not any(word in text for word in ("expected", "planned", "feedback", '"role"', '"check"', '"system"'))
         for task in service.tasks.checks:
             seen = {
                 "task_type": task_type,

@@ -286,6 +286,7 @@ def test_the_browser_never_receives_expected_answers(site: Any, visit: Any, task
     assert '"tasks"' in told
     for name in (
         "expected",
+        "planned",
         "feedback",
         "role",
         "check",

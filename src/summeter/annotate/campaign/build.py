@@ -443,9 +443,9 @@ class _Assistant:
         the document that it comes from, the error types and the reason of that verdict are used. Otherwise, they are
         present or absent as in a random verdict with the same decision, and the reason is made from a template.
         """
-        if self.rng.random() >= self.coverage or task.expected is None:
+        if self.rng.random() >= self.coverage or task.planned is None:
             return None
-        planned = task.expected["machine"]
+        planned = task.planned
         accepted, text = planned["accepts"], self.task_type.focus(task) or ""
         same_text = self.explained.get(accepted, {}).get(text)
         candidates = self.by_decision.get(accepted) or [

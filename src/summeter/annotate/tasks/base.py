@@ -116,7 +116,7 @@ class TaskType(ABC):
 
         By default, an answer is right if it has all expected values.
         """
-        return all(answer.values.get(name) == value for name, value in task.expects.items() if name != "machine")
+        return all(answer.values.get(name) == value for name, value in task.expected.items())
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """Yield the judgments of the task type's questions.
@@ -155,8 +155,8 @@ class TaskType(ABC):
         For an attention check, this is the expected answer, and otherwise the gold decision. `right_answer` adds the
         gold values of the other questions.
         """
-        if task.expected is not None:
-            return TaskAnswer(values={name: value for name, value in task.expects.items() if name != "machine"})
+        if task.expected:
+            return TaskAnswer(values=dict(task.expected))
         if not self.accepting:
             return TaskAnswer()
         known = gold.of(task.target(self.unit), self.machine_aspect or "")

@@ -80,7 +80,8 @@ class FactVerification(TaskType):
             number,
             system=summary.system,
             body={"summary": joined_body(sentences), "index": index, "sentence": foreign},
-            expected={"label": "not_supported", "machine": {"accepts": accepts, "values": {}}},
+            expected={"label": "not_supported"},
+            planned={"accepts": accepts, "values": {}},
             feedback=self.language.text("fact_verification.foreign"),
         )
 
@@ -104,6 +105,6 @@ class FactVerification(TaskType):
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         known = gold.of(task.target("sentence"), "faithfulness")
         answer = super().right(task, gold)
-        if task.expected is not None or known is None or known.label == 1:
+        if task.expected or known is None or known.label == 1:
             return answer
         return TaskAnswer(values={**answer.values, **self.verdict_values(known, task, accepts=False)})

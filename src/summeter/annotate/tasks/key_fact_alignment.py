@@ -83,16 +83,14 @@ class KeyFactAlignment(TaskType):
             number,
             system=summary.system,
             body={"key_fact": fact, "summary": shown},
-            expected={
-                "sentence": position if paraphrased else None,
-                "machine": {"accepts": bool(chosen), "values": {"sentences": chosen}},
-            },
+            expected={"sentence": position if paraphrased else None},
+            planned={"accepts": bool(chosen), "values": {"sentences": chosen}},
             feedback=self.language.text(f"key_fact_alignment.{'paraphrase' if paraphrased else 'foreign'}"),
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
         """Return whether the expected sentence is chosen (none, if the key fact is foreign)."""
-        expected, chosen = task.expects["sentence"], answer.values["sentences"]
+        expected, chosen = task.expected["sentence"], answer.values["sentences"]
         return expected in chosen if expected is not None else not chosen
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
@@ -159,8 +157,8 @@ class KeyFactAlignment(TaskType):
         Without a gold judgment, return a random sentence or an empty list.
         """
         random_sentence = [int(gold.chance(task, "place") * len(task.body["summary"]["sentences"]))]
-        if task.expected is not None:
-            expected = task.expects["sentence"]
+        if task.expected:
+            expected = task.expected["sentence"]
             chosen = [] if expected is None else [expected]
         elif (known := gold.of(task.target("key_fact"), "completeness")) is None:
             chosen = random_sentence if gold.chance(task) < gold.quality(task.system) else []

@@ -62,13 +62,14 @@ class KeyFactValidation(TaskType):
             source,
             number,
             body={"key_fact": sample(source, accepted=accepts)},
-            expected={"valid": False, "machine": {"accepts": accepts, "values": {}}},
+            expected={"valid": False},
+            planned={"accepts": accepts, "values": {}},
             feedback=self.language.text("key_fact_validation.foreign"),
         )
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
         """Return whether the decision is the expected one."""
-        return self.decides(answer) is task.expects["valid"]
+        return self.decides(answer) is task.expected["valid"]
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """Yield a judgment with the label 1 if the key fact is valid, and 0 otherwise.
@@ -99,7 +100,7 @@ class KeyFactValidation(TaskType):
         """Return the expected label, or else the gold label, or else 1 with probability 0.85."""
         known = gold.of(task.target("key_fact"), ASPECT)
         valid = known.label == 1 if known is not None else gold.chance(task) < 0.85
-        return TaskAnswer(values=self.deciding(task, accepts=task.expects.get("valid", valid)))
+        return TaskAnswer(values=self.deciding(task, accepts=task.expected.get("valid", valid)))
 
 
 def outcome(task: Task, answer: TaskAnswer) -> str | bool:

@@ -62,15 +62,15 @@ class Pairwise(TaskType):
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
         """Return whether the other summary is preferred to the scrambled one on every aspect."""
-        return not {task.expects["loser"], TIE} & {answer.values[name] for name in self._choices()}
+        return not {task.expected["loser"], TIE} & {answer.values[name] for name in self._choices()}
 
     def reason(self, answer: TaskAnswer) -> str | None:
         return answer.values.get(REASON) or answer.comment
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        if task.expected is None:
+        if not task.expected:
             return TaskAnswer()
-        winner = next(system for system in task.systems if system != task.expects["loser"])
+        winner = next(system for system in task.systems if system != task.expected["loser"])
         return TaskAnswer(values=dict.fromkeys(self._choices(), winner))
 
     def _choices(self) -> list[str]:

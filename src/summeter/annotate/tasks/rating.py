@@ -90,7 +90,7 @@ class Rating(TaskType):
 
         A scrambled summary that is shown alone must be rated in the lowest quarter of the scale.
         """
-        scrambled, scales = task.expects["worst"], self._scales()
+        scrambled, scales = task.expected["worst"], self._scales()
         means = {
             system: fmean(scale.share(answer.summaries[system][aspect]) for aspect, scale in scales.items())
             for system in task.systems
@@ -100,7 +100,7 @@ class Rating(TaskType):
         return answer.values.get(BEST) != scrambled and means[scrambled] == min(means.values()) < max(means.values())
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
-        scrambled = task.expects.get("worst")
+        scrambled = task.expected.get("worst")
         if scrambled is None:
             return TaskAnswer()
         cells = {

@@ -62,7 +62,7 @@ class SpanHighlighting(TaskType):
 
     def passed(self, task: Task, answer: TaskAnswer) -> bool:
         """Return whether a span overlaps the foreign sentence."""
-        start, end = task.expects["touch"]
+        start, end = task.expected["touch"]
         return any(span["start"] < end and start < span["end"] for span in answer.values["spans"])
 
     def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
@@ -122,8 +122,8 @@ class SpanHighlighting(TaskType):
             if known.evidence
         ]
         sentences = task.body["summary"]["sentences"]
-        if task.expected is not None:
-            start, end = task.expects["touch"]
+        if task.expected:
+            start, end = task.expected["touch"]
             spans = [(start, end, None)]
         elif spans or gold.searched_for_spans(task) or not sentences:
             pass

@@ -7,6 +7,8 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
+from pydantic import Field
+
 from summeter.records import Document, Record, Summary, Target, Unit
 
 Json = dict[str, Any]
@@ -31,7 +33,8 @@ class Task(Record):
 
     `body` contains the shown texts; design/annotate.md lists the fields of each task type. `systems` are the systems
     whose summaries are shown under letters. `text` is the document of a training task whose document is not in the
-    data. `role` and `expected` are never sent to browsers.
+    data. `expected` contains the expected answer of a check or a training task, and `planned` the machine verdict that
+    is shown with a check. These fields and `role` are never sent to browsers.
     """
 
     key: str
@@ -45,7 +48,8 @@ class Task(Record):
     group: str = ""
     body: Json
     assistance: Json | None = None
-    expected: Json | None = None
+    expected: Json = Field(default={})
+    planned: Json | None = None
     feedback: str | None = None
     text: str | None = None
 
@@ -54,11 +58,6 @@ class Task(Record):
         """The machine verdict of the task, or None."""
         verdict: Json | None = (self.assistance or {}).get("machine")
         return verdict
-
-    @property
-    def expects(self) -> Json:
-        """The expected answer of a check or a training task."""
-        return self.expected or {}
 
     def target(self, unit: Unit = "summary", **fields: Any) -> Target:
         """Return the target of a judgment on the task; `fields` override fields of the target."""
