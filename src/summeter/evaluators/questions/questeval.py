@@ -67,47 +67,6 @@ class AskedQuestion(NamedTuple):
         return fmean(min(1.0, max(0.0, getattr(self, score))) for score in scores)
 
 
-class Formula(NamedTuple):
-    """How the questions of a summary and of the other text are combined into one score.
-
-    `precision` and `recall` are the scores that are averaged for a question about the summary and about the other text,
-    respectively. If `normalized` is true, recall is divided by the sum of the weights (as in the paper), and otherwise
-    by the number of questions (as in version 0.2.4). If `harmonic` is true, the score is the harmonic mean of precision
-    and recall, and otherwise the arithmetic mean. `absent` is the value of a direction without questions.
-    """
-
-    precision: tuple[Score, ...]
-    recall: tuple[Score, ...]
-    normalized: bool = False
-    harmonic: bool = False
-    absent: float | None = None
-
-    def direction(self, asked: Sequence[AskedQuestion], scores: Sequence[Score]) -> float | None:
-        """Return the weighted mean over the questions about one text.
-
-        If the sum of the weights is 0, return `absent`.
-
-        >>> asked = AskedQuestion(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
-        >>> Formula((), ()).direction([asked], ("answerability", "bertscore"))
-        0.85
-        """
-        total = sum(one.weight for one in asked) if self.normalized else len(asked)
-        return sum(one.weight * one.value(scores) for one in asked) / total if total else self.absent
-
-    def values(self, compared: Comparison) -> tuple[float | None, float | None]:
-        """Return the precision and recall of the summary compared with a text."""
-        return self.direction(compared.precision, self.precision), self.direction(compared.recall, self.recall)
-
-    def score(self, compared: Comparison) -> float | None:
-        """Return the mean of precision and recall, or None if one of them is None."""
-        precision, recall = self.values(compared)
-        if precision is None or recall is None:
-            return None
-        if not self.harmonic:
-            return (precision + recall) / 2
-        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
 class Comparison(NamedTuple):
     """The questions about the summary, answered from another text, and those about the other text."""
 
@@ -183,12 +142,40 @@ class QuestEval(Evaluator):
             raise ValueError("variant: the released code has formula=0.2.4; remove variant=legacy or formula=paper")
         return self
 
-    @property
-    def arithmetic(self) -> Formula:
-        """The formula that the settings define."""
+    def scores_of(self, aspect: str) -> tuple[Score, ...]:
+        """Return the scores that are averaged for a question about the summary (precision) or the other text."""
         if self.formula == "paper":
-            return Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
-        return Formula(self.scores, self.scores, absent=0.0 if self.variant == "legacy" else None)
+            return ("f1",) if aspect == PRECISION else ("answerability",)
+        return self.scores
+
+    def direction(self, asked: Sequence[AskedQuestion], aspect: str) -> float | None:
+        """Return the weighted mean over the questions about one text.
+
+        It is divided by the sum of the weights in the paper, and by the number of questions in version 0.2.4. Without
+        questions, it is None (0 in the released code).
+
+        >>> asked = AskedQuestion(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
+        >>> QuestEval(scores="answerability;bertscore").direction([asked], PRECISION)
+        0.85
+        """
+        scores = self.scores_of(aspect)
+        total = sum(one.weight for one in asked) if self.formula == "paper" else len(asked)
+        if not total:
+            return 0.0 if self.variant == "legacy" else None
+        return sum(one.weight * one.value(scores) for one in asked) / total
+
+    def score(self, compared: Comparison) -> tuple[float, float, float] | None:
+        """Return the score, the precision and the recall, or None if one of them is undefined.
+
+        The score is the harmonic mean of precision and recall in the paper, and the arithmetic mean in version 0.2.4.
+        """
+        precision, recall = self.direction(compared.precision, PRECISION), self.direction(compared.recall, RECALL)
+        if precision is None or recall is None:
+            return None
+        if self.formula == "0.2.4":
+            return (precision + recall) / 2, precision, recall
+        total = precision + recall
+        return 2 * precision * recall / total if total else 0.0, precision, recall
 
     @property
     def weighs(self) -> bool:
@@ -203,7 +190,7 @@ class QuestEval(Evaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The roles of the networks that are used with the current settings."""
-        encoder = ("answer_encoder",) if "bertscore" in self.arithmetic.recall else ()
+        encoder = ("answer_encoder",) if "bertscore" in self.scores_of(RECALL) else ()
         return ("questions", "answers", *encoder, *(("weighter",) if self.weighs else ()))
 
     def signature_fields(self) -> Mapping[str, object]:
@@ -227,7 +214,7 @@ class QuestEval(Evaluator):
         if "reference" in self.compare:
             texts += [("reference", text) for text in item.references if text.strip()]
         compared = await self._compared(item.summary.text, texts, tools)
-        scored = [(score, one) for one in compared if (score := self.arithmetic.score(one)) is not None]
+        scored = [(score, one) for one in compared if (score := self.score(one)) is not None]
         if not scored:
             counts = ", ".join(f"{one.side} {len(one.recall)}" for one in compared)
             why = f"there are no questions in one direction (summary {len(compared[0].precision)}, {counts})"
@@ -269,7 +256,7 @@ class QuestEval(Evaluator):
             (without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(generated, logs, strict=True)
         ]
         similar = [0.0] * len(asked)
-        if "bertscore" in self.arithmetic.recall:
+        if "bertscore" in self.scores_of(RECALL):
             answers = [
                 (reply.strip(), phrase.text.strip())
                 for (_, _, phrase, _), (reply, _) in zip(asked, answered, strict=True)
@@ -299,18 +286,21 @@ class QuestEval(Evaluator):
             for phrase in (*parsed.entities, *parsed.chunks)
         ]
 
-    def _judgments(self, builder: JudgmentBuilder, scored: Sequence[tuple[float, Comparison]]) -> list[Judgment]:
-        score, best = max(scored, key=lambda pair: pair[0])
-        precision, recall = self.arithmetic.values(best)
-        assert precision is not None and recall is not None  # noqa: PT018, S101 - scored
+    def _judgments(
+        self, builder: JudgmentBuilder, scored: Sequence[tuple[tuple[float, float, float], Comparison]]
+    ) -> list[Judgment]:
+        values, best = max(scored, key=lambda pair: pair[0][0])
+        _, precision, recall = values
         reason = (
             f"{len(best.precision)} questions of the summary on the {best.side}: {precision:.2f}; "
             f"{len(best.recall)} of the {best.side} on the summary: {recall:.2f}"
         )
         if len(scored) > 1:
             reason += f"; best of {len(scored)} texts"
-        values = zip(self.active_aspects, (score, precision, recall), strict=True)
-        overall = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
+        overall = [
+            builder.ok(aspect, value=value, reason=reason)
+            for aspect, value in zip(self.active_aspects, values, strict=True)
+        ]
         list_id = digest([[one.question, one.phrase.text] for one in (*best.precision, *best.recall)], 12)
         of: Side | None = "document" if best.side == "source" else None
         questions = [
@@ -332,9 +322,8 @@ class QuestEval(Evaluator):
 
     def _value(self, one: AskedQuestion, aspect: str) -> float:
         """Return the value of a question, weighted if the score is divided by the number of questions."""
-        formula = self.arithmetic
-        value = one.value(formula.precision if aspect == PRECISION else formula.recall)
-        return value if formula.normalized else one.weight * value
+        value = one.value(self.scores_of(aspect))
+        return value if self.formula == "paper" else one.weight * value
 
     def _question(
         self, builder: JudgmentBuilder, aspect: str, index: int, one: AskedQuestion, list_id: str, side: Side | None
