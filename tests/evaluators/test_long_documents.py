@@ -168,8 +168,8 @@ class TestFineSurE:
     def test_contradictions_take_precedence_over_absence(self) -> None:
         absent, wrong = SupportVerdict(False, "out-of-context error"), SupportVerdict(False, "entity error")
         views = [TextSpan("The bell.", 0, 9), TextSpan("Nothing.", 9, 17), TextSpan("The bell rang.", 18, 32)]
-        assert decide("The bell rang.", {0: absent, 1: wrong, 2: absent}, views) == (wrong, 1)
-        assert decide("The bell rang.", {0: absent, 1: absent}, views[:2]) == (absent, 0)
+        assert decide("The bell rang.", [absent, wrong, absent], views) == (wrong, 1)
+        assert decide("The bell rang.", [absent, absent], views[:2]) == (absent, 0)
 
     def test_an_unusable_window_leaves_sentences_undecided(self) -> None:
         one = item(LONG, PLANTED, "The bell was sold in 1801.")

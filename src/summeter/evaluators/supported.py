@@ -39,25 +39,32 @@ class SupportVerdict(NamedTuple):
         return bool(self.quotes) if self.category is None else self.category not in ABSENT
 
 
+def supports(verdict: SupportVerdict | NoVerdict) -> bool:
+    """Return whether there is a verdict, and the sentence or claim is supported."""
+    return isinstance(verdict, SupportVerdict) and verdict.supported
+
+
 def decide(
-    text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[TextSpan]
+    text: str, by_window: Sequence[SupportVerdict | NoVerdict], views: Sequence[TextSpan]
 ) -> tuple[SupportVerdict | NoVerdict, int]:
-    """Combine the verdicts by window; return the verdict and the number of the deciding window.
+    """Combine the verdicts of the first windows; return the verdict and the number of the deciding window.
 
     A sentence that at least one window supports is supported. Otherwise, if a window has no usable reply, there is no
     verdict, because that window might support the sentence. In all other cases, the verdict is that of the most similar
     window among those that mention the sentence, or among all windows if none mentions it.
     """
-    verdicts = {at: verdict for at, verdict in by_window.items() if isinstance(verdict, SupportVerdict)}
-    for at, verdict in verdicts.items():
-        if verdict.supported:
-            return (verdict, at)
-    for at, failure in by_window.items():
-        if isinstance(failure, NoVerdict):
+    mentioned = []
+    for at, verdict in enumerate(by_window):
+        if supports(verdict):
+            return verdict, at
+        if isinstance(verdict, SupportVerdict) and verdict.mentioned:
+            mentioned.append(at)
+    for at, verdict in enumerate(by_window):
+        if isinstance(verdict, NoVerdict):
             where = "" if len(views) == 1 else f"window {at + 1} of {len(views)}: "
-            return (NoVerdict(failure.status, f"{where}{failure.reason}"), at)
-    at = closest(text, views, [at for at, verdict in verdicts.items() if verdict.mentioned] or list(verdicts))
-    return (verdicts[at], at)
+            return NoVerdict(verdict.status, f"{where}{verdict.reason}"), at
+    at = closest(text, views, mentioned or range(len(by_window)))
+    return by_window[at], at
 
 
 Verdicts = tuple[SupportVerdict | NoVerdict, ...]
@@ -87,26 +94,20 @@ class SentenceJudge(LLMJudge[Verdicts]):
     def is_decided(self, answers: Sequence[Answer[Verdicts]], item: Item) -> bool:
         """Return whether every sentence is supported by at least one window."""
         replies = [answer.data for answer in answers if answer.data is not None]
-        return all(
-            any(isinstance(verdict := reply[place], SupportVerdict) and verdict.supported for reply in replies)
-            for place in range(len(item.sentences))
-        )
+        return all(any(supports(reply[place]) for reply in replies) for place in range(len(item.sentences)))
 
     def combine(self, answers: Sequence[Answer[Verdicts]], item: Item, views: Sequence[TextSpan]) -> Verdicts:
         """Return one verdict per sentence, or the reason why there is none."""
-        return tuple(
-            decide(
-                text,
-                {
-                    at: NoVerdict(answer.status, answer.reason or "no usable reply")
-                    if answer.data is None
-                    else answer.data[place]
-                    for at, answer in enumerate(answers)
-                },
-                views,
-            )[0]
-            for place, text in enumerate(item.sentences)
-        )
+        verdicts = []
+        for place, text in enumerate(item.sentences):
+            by_window = [
+                NoVerdict(answer.status, answer.reason or "no usable reply")
+                if answer.data is None
+                else answer.data[place]
+                for answer in answers
+            ]
+            verdicts.append(decide(text, by_window, views)[0])
+        return tuple(verdicts)
 
     def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per sentence.

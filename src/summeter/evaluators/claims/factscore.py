@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import exp
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ from summeter.evaluators.replies import (
     text_schema,
     yes,
 )
-from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
+from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment, supports
 from summeter.evaluators.windows import document_views
 from summeter.models.prompts import Prompt, fence_code, lines
 from summeter.models.structured import BoundLLM, Form
@@ -40,18 +40,6 @@ REPLY_TOKENS = 130
 """Expected number of tokens of a verdict: a quote, a reason, and JSON syntax."""
 
 _VERDICT = {"quote": text_schema(REASON), "reason": text_schema(REASON), "supported": NO_YES}
-
-
-class ClaimAnswers(NamedTuple):
-    """The verdicts on one claim, by window, with the calls that they are based on."""
-
-    by_window: dict[int, SupportVerdict | NoVerdict]
-    calls: list[str]
-
-    @property
-    def supported(self) -> bool:
-        """Whether at least one window supports the claim."""
-        return any(isinstance(verdict, SupportVerdict) and verdict.supported for verdict in self.by_window.values())
 
 
 class FactScore(PromptedEvaluator):
@@ -116,9 +104,9 @@ class FactScore(PromptedEvaluator):
         judgments = []
         answers = (answer for batch in checked for answer in batch)
         for place, (claim, answer) in enumerate(zip(extracted.claims, answers, strict=True)):
-            calls = (*extracted.calls, *answer.calls)
-            builder = replace(builder, calls=calls, truncated_tokens=cut)
-            verdict, at = decide(claim.text, answer.by_window, views)
+            verdicts, calls = answer
+            builder = replace(builder, calls=(*extracted.calls, *calls), truncated_tokens=cut)
+            verdict, at = decide(claim.text, verdicts, views)
             about = {"list_id": extracted.id, "claim": claim}
             if isinstance(verdict, NoVerdict):
                 failed = builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)
@@ -145,23 +133,26 @@ class FactScore(PromptedEvaluator):
             claims_code=fence_code(document, *claims),
         )
 
-    async def _check(self, claims: Sequence[str], views: Sequence[TextSpan], llm: BoundLLM) -> list[ClaimAnswers]:
-        """Return the answers on each claim.
+    async def _check(
+        self, claims: Sequence[str], views: Sequence[TextSpan], llm: BoundLLM
+    ) -> list[tuple[list[SupportVerdict | NoVerdict], list[str]]]:
+        """Return the verdicts on each claim, by window, with the calls that they are based on.
 
         The judge is asked about each window in turn until one supports the claim.
         """
-        answers = [ClaimAnswers({}, []) for _ in claims]
-        for at, view in enumerate(views):
-            unsupported = [place for place, claim in enumerate(answers) if not claim.supported]
+        checked: list[tuple[list[SupportVerdict | NoVerdict], list[str]]] = [([], []) for _ in claims]
+        for view in views:
+            unsupported = [place for place, (verdicts, _) in enumerate(checked) if not any(map(supports, verdicts))]
             if not unsupported:
                 break
             texts = [claims[place] for place in unsupported]
             answer = await llm.ask(self.prompt(view.text, texts), form(texts, view.text))
             failure = NoVerdict(answer.status, answer.reason or "no usable reply")
             for number, place in enumerate(unsupported):
-                answers[place].calls.extend(answer.calls)
-                answers[place].by_window[at] = failure if answer.data is None else answer.data[number]
-        return answers
+                verdicts, calls = checked[place]
+                calls += answer.calls
+                verdicts.append(failure if answer.data is None else answer.data[number])
+        return checked
 
     def penalty(self, claims: int) -> float:
         """Return the length penalty of a summary.
