@@ -42,9 +42,6 @@ OWN = "Apache-2.0"
 
 Need = Literal["reference", "key_facts", "rival"]
 
-_FILES = (Path, PromptFolder, DataFile)
-"""Types of settings that name files. Signatures contain the hash of the content, never the path."""
-
 
 def semicolons(value: Any) -> Any:
     """Split a string at semicolons; return any other value unchanged."""
@@ -314,13 +311,14 @@ class Evaluator(BaseModel):
     def signature_fields(self) -> Mapping[str, object]:
         """Return the fields of the signature except models, splitter and version.
 
-        Default: the changed settings.
+        Default: the changed settings, with the hash of the content for a data file.
         """
-        return {
-            name: getattr(self, name)
-            for name, info in type(self).model_fields.items()
-            if getattr(self, name) != info.default and not isinstance(getattr(self, name), _FILES)
-        }
+        fields = {}
+        for name, info in type(self).model_fields.items():
+            value = getattr(self, name)
+            if value != info.default and not isinstance(value, Path | PromptFolder):
+                fields[name] = digest(value.text, HASH) if isinstance(value, DataFile) else value
+        return fields
 
     @property
     def decision_threshold(self) -> float | None:

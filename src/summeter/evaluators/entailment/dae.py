@@ -18,7 +18,7 @@ from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, r
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.fitted import DataFile
 from summeter.models.networks import ClassifyTokens, Cut, FindTokens, Framing, Network, TokenLogits
-from summeter.records import HASH, Claim, Item, Judgment, Span, digest
+from summeter.records import Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
 from summeter.text.spans import TextSpan, sentence_spans
 
@@ -109,9 +109,8 @@ class DAE(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the changed settings and the origin of the arcs."""
-        if self.corenlp is None:
-            return {**super().signature_fields(), "parser": dependency.version()}
-        return {**super().signature_fields(), "corenlp": digest(self.corenlp.text, HASH)}
+        parser = {"parser": dependency.version()} if self.corenlp is None else {}
+        return {**super().signature_fields(), **parser}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Classify the arcs of all texts of the summary at once and return the judgments."""

@@ -20,7 +20,7 @@ from summeter.evaluators.entailment.reasons import rounded
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
 from summeter.models.fitted import DataFile
 from summeter.models.networks import Classify, Framing, softmax
-from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
+from summeter.records import InputError, Item, Judgment, KeyFacts
 from summeter.text.english import dependency
 
 COMPLETENESS = "completeness"
@@ -88,10 +88,6 @@ class Lite2Pyramid(Evaluator):
     def decision_threshold(self) -> float:
         """The lowest value at which a unit counts as present."""
         return THRESHOLD
-
-    def signature_fields(self) -> Mapping[str, object]:
-        """Return the changed settings and the hash of the file of units."""
-        return {**super().signature_fields(), **({"units": digest(self.units.text, HASH)} if self.units else {})}
 
     def skip_reason(self, item: Item) -> str | None:
         """Return the reason for skipping the item, such as a lack of units, or None."""

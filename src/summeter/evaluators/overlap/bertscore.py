@@ -13,7 +13,7 @@ from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, basel
 from summeter.evaluators.overlap.greedy import IDF_COUNTS, IDF_SCRIPT, Frequencies, Greedy, greedy
 from summeter.models.fitted import DataFile
 from summeter.models.networks import CountLayers, Encode, Network, TokenStates
-from summeter.records import HASH, Document, Item, Judgment, digest
+from summeter.records import Document, Item, Judgment
 from summeter.text.spans import TextSpan, evidence
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
@@ -57,12 +57,7 @@ class BertScore(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the changed settings and the hashes of the files."""
-        fields = dict(super().signature_fields())
-        if self.idf is not None:
-            fields["idf"] = Frequencies.load(self.idf).id
-        if self.baseline is not None:
-            fields["baseline"] = digest(self.baseline.text, HASH)
-        return fields
+        return {**super().signature_fields(), **({"idf": Frequencies.load(self.idf).id} if self.idf else {})}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Compute the embeddings of the references and cache them for all summaries of the document."""
