@@ -80,20 +80,16 @@ def undefined(reason: str, n: int = 0, missing: int = 0) -> Estimate:
     return Estimate(None, n, missing, status=Status.UNDEFINED, reason=reason)
 
 
-class InfiniteError(OverflowError, ValueError):
-    """Raised if an input or a sum is infinite."""
-
-
 def floats(values: Values, dims: int | None = 1) -> Floats:
     """Return ``values`` as a float array with NaN for missing values.
 
-    Raises InfiniteError if a value is infinite, and ValueError if the array does not have ``dims`` dimensions.
+    Raises ValueError if a value is infinite or the array does not have ``dims`` dimensions.
     """
     array = np.asarray(values, dtype=np.float64)
     if dims is not None and array.ndim != dims:
         raise ValueError(f"expected {dims} dimension(s), got an array of shape {array.shape}")
     if np.isinf(array).any():
-        raise InfiniteError("infinite values cannot be used; give None for a missing value")
+        raise ValueError("infinite values cannot be used; give None for a missing value")
     return array
 
 
