@@ -127,7 +127,7 @@ def test_files_are_downloaded(site: Any, visit: Any, shot: Any) -> None:
     shot(board, "links")
     for name, file, count in (
         ("All 2 links with names (txt)", "links.txt", 2),
-        ("Log (jsonl)", "pairwise-events.jsonl", 1 + place.service.log.last_seq),
+        ("Events (jsonl)", "pairwise-events.jsonl", 1 + place.service.log.last_seq),
     ):
         with board.expect_download() as coming:
             board.get_by_role("link", name=name).click()

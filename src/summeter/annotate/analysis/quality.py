@@ -42,12 +42,10 @@ TENTATIVE = 0.667
 class Quality(NamedTuple):
     """Agreement, the rows of `annotator_statistics`, and automation bias.
 
-    `statistic` is the main agreement coefficient of the task type, and `pass_share` the campaign's minimum fraction of
-    passed attention checks.
+    `statistic` is the main agreement coefficient of the task type.
     """
 
     statistic: str
-    pass_share: float
     agreement: Study
     annotators: list[Json]
     assistance: tuple[Row, ...]
@@ -86,7 +84,6 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     not_excluded = {person.annotator for person in service.state.not_excluded}
     return Quality(
         statistic=service.task_type.coefficients[0],
-        pass_share=service.campaign.attention.pass_share,
         agreement=study,
         annotators=annotators,
         assistance=tuple(automation_bias([case for case in wrong if case.annotator in not_excluded])),

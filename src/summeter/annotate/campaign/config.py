@@ -383,8 +383,9 @@ class Platform(Section):
             raise ValueError(f"accounts are for the platform local; {self.name} identifies people by its links")
         if self.name == "local" and self.prerequisites is not None:
             raise ValueError("prerequisites are checked by crowd platforms; remove them for the platform local")
-        for account in RESERVED.keys() & self.accounts:
-            raise ValueError(f"the account {account!r} is {RESERVED[account]}; use another name")
+        for account in self.accounts:
+            if account in RESERVED:
+                raise ValueError(f"the account {account!r} is {RESERVED[account]}; use another name")
         if len(set(self.accounts)) != len(self.accounts):
             raise ValueError("an account is listed twice; remove one")
         return self

@@ -170,7 +170,7 @@ class Admin:
                 "annotators": annotators,
                 "bands": _bands([row["agreement"] for row in annotators if row["agreement"] is not None]),
                 "assistance": found.assistance,
-                "pass_share": found.pass_share,
+                "pass_share": service.campaign.attention.pass_share,
                 "notes": found.notes,
                 "in_words": in_words,
                 "documents": _documents,
