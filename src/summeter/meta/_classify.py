@@ -28,7 +28,7 @@ from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
-from summeter.stats import Estimate, Measurement, bootstrap_deviation, decide, tune_threshold
+from summeter.stats import Estimate, Measurement, Threshold, bootstrap_deviation, decide, tune_threshold
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats, undefined
 from summeter.stats.resample import Resampling
@@ -111,11 +111,10 @@ def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> tuple[Sample
             return test, decided, f"no threshold could be tuned: {tuned.reason}", details
         return test, decide(test.x, tuned.threshold), None, details
     of_dev, of_test = (part.units.column(thresholds_by) for part in (dev, test))
-    tuned_by = {
-        str(group): tune_threshold(dev.y[rows], dev.x[rows])
-        for group in of_dev.used()
-        for rows in [of_dev.equal(group)]
-    }
+    tuned_by: dict[str, Threshold] = {}
+    for group in of_dev.used():
+        rows = of_dev.equal(group)
+        tuned_by[str(group)] = tune_threshold(dev.y[rows], dev.x[rows])
     accuracies, undefined_groups = dict[str, Measurement](), dict[str, str | None]()
     for group in of_test.used():
         rows, own = of_test.equal(group), tuned_by.get(str(group))
