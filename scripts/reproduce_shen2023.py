@@ -21,24 +21,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter import __version__
-from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
-from summeter.meta import correlate, prefer, reliability, stability
-from summeter.meta._reliability import self_consistency
-from summeter.meta.gold import gold_scores
-from summeter.meta.inputs import gold_input, judge_input
-from summeter.meta.results import Study
-from summeter.meta.sample import Grid
+from summeter.meta import papers, self_consistency
+from summeter.meta.papers.base import place_of
 from summeter.runs.run import RunFolder
 
 Key = tuple[str, str, str]
 """(table, row, column), as in `shen2023.expected.json`."""
 
-ASPECTS = ("coherence", "consistency", "fluency", "relevance")
-JUDGES = ("rts", "mcq")
-COEFFICIENTS = {"spearman": "spearman", "pearson": "pearson", "kendall": "kendall_b"}
+COEFFICIENTS = ("spearman", "pearson", "kendall")
+WORDS = {
+    "Spear.": "spearman", "Pear.": "pearson", "Kend.": "kendall", "66 pairs": "66", "11 pairs": "11", "LLM": "llm",
+    "Human": "human", "agree": "mark", "people": "human", "rts": "chat_rts", "mcq": "chat_mcq",
+}  # fmt: skip
+"""The words of the columns of `summeter table` in the printed cells."""
 
 TITLES = {
     "4": "Table 4: correlation with people, 1,200 summaries pooled",
@@ -96,7 +94,7 @@ def rounded(table: str, value: float) -> str:
 def read(folder: Path, parser: Parser, work: Path) -> Runs:
     """Import the replies into runs below `work`."""
     data = load(folder / "shen2023.jsonl.gz")
-    imported = []
+    imported: list[Imported] = []
     for name in ("outputs", "h2h"):
         imported += import_outputs(data, folder / f"shen2023.{name}.jsonl.gz", work / parser / name, parser).imported
     return Runs(data, RunFolder(work / parser / "outputs"), RunFolder(work / parser / "h2h"), imported)
@@ -104,100 +102,24 @@ def read(folder: Path, parser: Parser, work: Path) -> Runs:
 
 def measure(runs: Runs) -> dict[Key, float | None]:
     """Return all cells of the ten tables that the data allow; None if a statistic is undefined."""
-    made = dict(_table_4(runs))
-    made |= _table_5(runs)
-    made |= _tables_6_23_24(runs)
-    made |= _tables_7_29(runs)
-    made |= _table_22(runs)
-    return made | _tables_21_25(runs)
+    return {
+        key: row.value
+        for number in TITLES
+        for row in papers.table(f"shen2023.{number}", runs.pairs if number == "22" else runs.ratings, runs.data).study
+        for key in [_key(number, *place_of(row))]
+    }
 
 
-def _by_coefficient(found: Study, **wanted: Any) -> Iterator[tuple[str, float | None]]:
-    for aspect in ASPECTS:
-        for short, name in COEFFICIENTS.items():
-            yield f"{aspect}.{short}", found.one(aspect=aspect, statistic=name, **wanted).value
-
-
-def _table_4(runs: Runs) -> Iterator[tuple[Key, float | None]]:
-    study = correlate(runs.ratings, runs.data, resamples=0)
-    for judge in JUDGES:
-        for column, value in _by_coefficient(study, judge=judge):
-            yield ("4", f"ChatGPT-{judge.upper()}", column), value
-
-
-def _table_5(runs: Runs) -> dict[Key, float | None]:
-    study = prefer(runs.ratings, runs.data, strengths=False, resamples=0)
-    made: dict[Key, float | None] = {}
-    for judge in JUDGES:
-        for column, which in (("66", "all"), ("11", "chain")):
-            rows = [row for row in study.where(study="correct_preferences", judge=judge)
-                    if row.details["pairs"] == which]  # fmt: skip
-            found = {row.aspect: row.value for row in rows}
-            made |= {("5", f"ChatGPT-{judge.upper()}", f"{aspect}.{column}"): found[aspect] for aspect in ASPECTS}
-            made["5", f"ChatGPT-{judge.upper()}", f"avg.{column}"] = _mean([found[aspect] for aspect in ASPECTS])
-    return made
-
-
-def _tables_6_23_24(runs: Runs) -> dict[Key, float | None]:
-    study = stability(runs.ratings, runs.data, resamples=0)
-    made: dict[Key, float | None] = {}
-    for judge, table in (("rts", "23"), ("mcq", "24")):
-        for column, value in _by_coefficient(study, study="meta_correlation", judge=judge):
-            made["6", f"ChatGPT-{judge.upper()}", column] = value
-        for system in runs.data.systems:
-            for column, value in _by_coefficient(study, study="per_candidate", judge=judge, system=system):
-                made[table, system, column] = value
-    return made
-
-
-def _tables_7_29(runs: Runs) -> dict[Key, float | None]:
-    study = reliability(runs.ratings, runs.data, judges=("rts", "mcq"), dependence=False, resamples=0)
-    made: dict[Key, float | None] = {}
-    for judge in JUDGES:
-        for column, value in _by_coefficient(study, study="reliability_check", judge=judge):
-            made["7", f"rho(R,P_{judge.upper()})", column] = value
-    for system in runs.data.systems:
-        for column, value in _by_coefficient(study, study="reliability", system=system):
-            made["29", system, column] = value
-    return made
-
-
-def _table_22(runs: Runs) -> dict[Key, float | None]:
-    study = prefer(runs.pairs, runs.data, strengths=False, resamples=0)
-    made: dict[Key, float | None] = {}
-    for row in study.where(study="pair", statistic="points"):
-        place = "22", str(row.pair)
-        made[(*place, f"{row.aspect}.llm")] = row.value
-        made[(*place, f"{row.aspect}.human")] = row.details["gold_points"]
-        made[(*place, f"{row.aspect}.mark")] = float(row.details["agree"])
-    return made
-
-
-def _tables_21_25(runs: Runs) -> dict[Key, float | None]:
-    made: dict[Key, float | None] = {}
-    columns, _ = gold_input(runs.data)
-    machine = judge_input(runs.ratings)
-    for aspect in ASPECTS:
-        sides = {"human": gold_scores(columns, aspect, Level.SUMMARY)[0]}
-        sides |= {f"chat_{judge}": machine.scores(machine.questions(aspect, judge)[0], Level.SUMMARY)
-                  for judge in JUDGES}  # fmt: skip
-        for name, series in sides.items():
-            grid = Grid.of(series)
-            means = {system: float(mean) for system, mean in zip(grid.systems, grid.means[0], strict=True)}
-            made |= {("25", system, f"{aspect}.{name}"): mean for system, mean in means.items()}
-            made["25", "avg", f"{aspect}.{name}"] = sum(means.values()) / len(means)
-            if name == "human":
-                made |= {("21", system, aspect): mean for system, mean in means.items()}
-    for system in runs.data.systems:
-        # The paper averages the four cells as printed.
-        printed = [float(rounded("21", made["21", system, aspect] or 0.0)) for aspect in ASPECTS]
-        made["21", system, "avg"] = sum(printed) / len(printed)
-    return made
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
+def _key(number: str, line: str, column: str) -> Key:
+    """Return the key of a cell of a table in `shen2023.expected.json`."""
+    aspect, _, what = column.partition(" ")
+    statistic = WORDS.get(what, what)
+    if number in {"4", "5", "6"}:
+        line = f"ChatGPT-{line.upper()}"
+    elif number == "7":
+        line = line.replace(" ", "")
+    aspect = "avg" if aspect == "Avg." else aspect
+    return number, "avg" if line == "Avg." else line, f"{aspect}.{statistic}" if what else aspect
 
 
 def compare(folder: Path, legacy: Mapping[Key, float | None], strict: Mapping[Key, float | None]) -> list[Cell]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from summeter.evaluators.base import Evaluator as Evaluator
     from summeter.meta._trust import trust as trust
     from summeter.meta._versions import compare as compare
+    from summeter.meta.papers import table as table
     from summeter.records import Document as Document
     from summeter.records import Item as Item
     from summeter.records import Judgment as Judgment
@@ -71,6 +72,7 @@ _HOMES = {
     "report": "summeter",
     "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",
+    "table": "summeter.meta.papers",
     "trust": "summeter.meta._trust",
 }
 

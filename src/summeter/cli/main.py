@@ -28,6 +28,7 @@ GROUPS = {
         "score": ("score:score", "Judge every summary in DATA."),
         "report": ("reports:report", "Write an HTML page of runs and studies."),
         "plot": ("plot:plot", "Draw a figure of runs as SVG, PDF or PNG."),
+        "table": ("table:command", "Print a table of a paper, computed from your runs."),
         "compare": ("compare:compare", "Show what changed between two runs."),
         "gate": ("gate:command", "Exit with 3 if a mean is below its bound, or dropped."),
         "rescore": ("reports:rescore", "Rebuild a run's scores and report."),

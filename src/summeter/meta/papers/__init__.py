@@ -1,0 +1,47 @@
+"""Tables of published papers, computed from your runs and data in the layout of the paper.
+
+Each table is declared by a `PaperTable` in the module of its paper: a function that computes the rows of the cells with
+the studies of this package, and the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from summeter.meta.inputs import Gold
+from summeter.meta.papers import fenice, finesure, shen2023, summqual, unisumeval
+from summeter.meta.papers.base import Inputs, PaperTable, Printed, TableOptions
+from summeter.meta.results import Row, Study
+from summeter.records import UsageError, nearest
+from summeter.runs.run import RunFolder
+
+PAPERS: Mapping[str, PaperTable] = {
+    name: form for paper in (finesure, unisumeval, fenice, shen2023, summqual) for name, form in paper.TABLES.items()
+}
+"""The tables by name, such as `shen2023.4`."""
+
+
+def table(name: str, runs: RunFolder | Sequence[RunFolder], gold: Gold | None = None, **options: object) -> Printed:
+    """Compute a table of a paper.
+
+    `runs` are runs over the same data, and `gold` is by default the human judgments in the data of the first run. The
+    keywords are `resamples` (0 for no intervals), `confidence`, `seed` and `alpha` (values with a p-value of at least
+    this are marked; None for no marks). Raises UsageError if the name is unknown, or if the runs or the human judgments
+    lack what the table needs.
+
+        print(sm.table("shen2023.4", sm.Run("runs/rts"), data))
+    """
+    if name not in PAPERS:
+        raise UsageError(f"unknown table {name!r}{nearest(name, PAPERS)}; choose one of {', '.join(PAPERS)}")
+    form, checked = PAPERS[name], TableOptions.checked(options)
+    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
+    if gold is None and not folders:
+        raise UsageError(f"{name} needs {form.needs}; give a RUN, or data with human judgments")
+    inputs = Inputs(folders, folders[0].data if gold is None else gold, checked)
+    try:
+        rows: list[Row] = list(form.rows(inputs))
+    except UsageError as error:
+        raise UsageError(f"{name} needs {form.needs}. Here, ", *error.args) from error
+    if not rows:
+        raise UsageError(f"{name} needs {form.needs}; none of its values could be computed")
+    return Printed(name, form, Study(name, rows), checked)
