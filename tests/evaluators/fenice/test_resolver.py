@@ -51,18 +51,18 @@ def test_mentions_are_replaced_as_the_llm_says() -> None:
 @pytest.mark.parametrize(
     ("quote", "place"),
     [
-        (Quote("She", "She won gold"), (20, 23)),
-        (Quote("She", "she  WON “gold”"), (20, 23)),
-        (Quote("she", "Then she slept"), (39, 42)),
-        (Quote("he", "Then she slept"), None),
-        (Quote("she", "She won gold. Then she slept and"), None),
-        (Quote("she", "Then she ate"), None),
-        (Quote("Ana", "Ana Ruiz came home. She won gold."), (0, 3)),
-        (Quote("e", "came home"), None),
+        (("She", "She won gold"), (20, 23)),
+        (("She", "she  WON “gold”"), (20, 23)),
+        (("she", "Then she slept"), (39, 42)),
+        (("he", "Then she slept"), None),
+        (("she", "She won gold. Then she slept and"), None),
+        (("she", "Then she ate"), None),
+        (("Ana", "Ana Ruiz came home. She won gold."), (0, 3)),
+        (("e", "came home"), None),
     ],
 )
 def test_a_quote_has_one_location_or_none(quote: Quote, place: tuple[int, int] | None) -> None:
-    other = Quote("gold", "won gold")
+    other = ("gold", "won gold")
     clusters, lost = locate(((other, quote),), SOURCE.text)
     assert clusters == ([] if place is None else [sorted([place, (28, 32)])])
     assert lost == (place is None)
@@ -70,7 +70,7 @@ def test_a_quote_has_one_location_or_none(quote: Quote, place: tuple[int, int] |
 
 def test_ambiguous_quotes_have_no_location() -> None:
     text = "She ran. Bo sat. She ran. Bo, said Bo, fell."
-    quotes = (Quote("She", "She ran"), Quote("Bo", "Bo, said Bo, fell"), Quote("Bo", "Bo sat"))
+    quotes = (("She", "She ran"), ("Bo", "Bo, said Bo, fell"), ("Bo", "Bo sat"))
     assert locate((quotes,), text) == ([], 2)
 
 

@@ -7,7 +7,7 @@ the document. Mentions whose quotes do not determine a single location are dropp
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from summeter.evaluators.base import Prepared
 from summeter.evaluators.fenice.coref import Clusters, Mention
@@ -37,13 +37,8 @@ SCHEMA = object_schema(
 )
 
 
-class Quote(NamedTuple):
-    """A mention and a passage that contains it."""
-
-    mention: str
-    passage: str
-
-
+Quote = tuple[str, str]
+"""A mention and a passage that contains it."""
 Quotes = tuple[tuple[Quote, ...], ...]
 
 
@@ -86,7 +81,7 @@ def read(value: Any) -> Quotes:
     """Parse the quoted clusters in a reply. Raises ReplyError if the form is invalid.
 
     >>> read({"clusters": [[{"mention": "She", "passage": "She ran"}]]})
-    ((Quote(mention='She', passage='She ran'),),)
+    ((('She', 'She ran'),),)
     """
     clusters = field(value, "clusters")
     if not isinstance(clusters, list) or not all(isinstance(cluster, list) for cluster in clusters):
@@ -97,7 +92,7 @@ def read(value: Any) -> Quotes:
         for entry in cluster:
             if not is_object(entry):
                 raise ReplyError("a mention is not an object with `mention` and `passage`")
-            quote = Quote(field(entry, "mention"), field(entry, "passage"))
+            quote = field(entry, "mention"), field(entry, "passage")
             if not all(isinstance(text, str) and text.strip() for text in quote):
                 raise ReplyError("a mention or its passage is blank or not a string")
             quotes.append(quote)
@@ -113,7 +108,7 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
     A mention has no location if its passage does not occur exactly once in the text, or if the mention does not occur
     exactly once in the passage. Clusters with only one mention are left out.
 
-    >>> quotes = (Quote("Ana", "Ana sat"), Quote("she", "she ran"), Quote("it", "it fell"))
+    >>> quotes = (("Ana", "Ana sat"), ("she", "she ran"), ("it", "it fell"))
     >>> locate((quotes,), "Ana sat. Then she ran.")
     ([[(0, 3), (14, 17)]], 1)
     """
@@ -128,11 +123,12 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
 
 
 def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
-    passage = finder.find(quote.passage, minimum=EXACT)
+    mention, text = quote
+    passage = finder.find(text, minimum=EXACT)
     if passage is None:
         return None
     quoted = finder.text[passage.start : passage.end]
-    words = r"\s+".join(map(re.escape, quote.mention.split()))
+    words = r"\s+".join(map(re.escape, mention.split()))
     matches = [match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", quoted)]
     if finder.text.count(quoted) != 1 or len(matches) != 1:
         return None
