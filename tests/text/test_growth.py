@@ -8,11 +8,11 @@ from contextlib import suppress
 import pytest
 from growth import assert_proportional
 
+from summeter.evaluators.overlap.novelty import novel_shares
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.words import analyse, index_text
 from summeter.text.chunks import tiles
 from summeter.text.match import find_quote
-from summeter.text.novelty import novelty
 from summeter.text.rouge import rouge_l, rouge_n
 from summeter.text.spans import paragraph_spans
 from summeter.text.split import SentenceNotFoundError, locate, split
@@ -102,7 +102,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "tiles": lambda text: tiles(text, [start for start, _ in split(text)], 512, lambda piece: len(piece.split())),
     "rouge": lambda text: (rouge_n(text, PLAIN, 2, stem=True), rouge_l(text, PLAIN)),
     "quotes elsewhere": lambda text: (find_quote(PLAIN, text), find_quote(text, PLAIN)),
-    "novelty": lambda text: novelty(text, PLAIN),
+    "novelty": lambda text: novel_shares(text, PLAIN),
     "paragraphs": paragraph_spans,
     "words": analyse,
     "support": supported,

@@ -7,7 +7,6 @@ ngrams      words, ngrams, matched
 spans       TextSpan, sentence_spans, paragraph_spans
 chunks      windows, runs, tiles (chunks of long texts for a model), WordIndex (similarity of texts)
 rouge       rouge_n, rouge_l, rouge_lsum, tokens; uses lcs (longest common subsequences)
-novelty     novelty (abstractiveness)
 fold        Offsets, Folded (normalised text with a mapping to offsets); lines, abbreviations (used by split)
 
 Import names from the modules. This package itself imports nothing, so that unused modules are not loaded.

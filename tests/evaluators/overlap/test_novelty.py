@@ -3,59 +3,43 @@
 from __future__ import annotations
 
 import pytest
+from evaluators.networks import document, judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.text.novelty import Novelty, novelty
+from summeter.evaluators.base import Tools
+from summeter.evaluators.overlap.novelty import Abstractiveness, novel_shares
 
 DOCUMENT = "the cat sat on the mat and the dog lay on the rug"
 
 
-def test_a_copied_summary_is_not_abstractive() -> None:
-    assert novelty(DOCUMENT, "The cat sat on the mat.") == Novelty(0.0, {1: 0.0, 3: 0.0, 5: 0.0}, 0)
-
-
-def test_a_new_summary_is_abstractive() -> None:
-    assert novelty(DOCUMENT, "pets were seen resting indoors") == Novelty(1.0, {1: 1.0, 3: 1.0, 5: 1.0}, 0)
+@pytest.mark.parametrize(
+    ("source", "summary", "shares"),
+    [
+        (DOCUMENT, "The cat sat on the mat.", {1: 0.0, 3: 0.0, 5: 0.0}),
+        (DOCUMENT, "pets were seen resting indoors", {1: 1.0, 3: 1.0, 5: 1.0}),
+        (DOCUMENT, "the bird", {1: 0.5}),
+        # N-grams are counted once: words {new, the}, of which one is new.
+        (DOCUMENT, "new new new the", {1: 0.5, 3: 1.0}),
+        *((DOCUMENT, summary, {}) for summary in ("", "  ", "?!")),
+        ("", "a b c", {1: 1.0, 3: 1.0}),
+    ],
+)
+def test_shares_by_hand(source: str, summary: str, shares: dict[int, float]) -> None:
+    assert novel_shares(source, summary) == shares
 
 
 def test_a_mixed_summary_by_hand() -> None:
     # words: the dog sat on the mat quietly; set {the dog sat on mat quietly}: 1 of 6 new
     # trigrams: the-dog-sat*, dog-sat-on*, sat-on-the, on-the-mat, the-mat-quietly*: 3 of 5 new
     # 5-grams: the-dog-sat-on-the*, dog-sat-on-the-mat*, sat-on-the-mat-quietly*: 3 of 3 new
-    result = novelty(DOCUMENT, "The dog sat on the mat, quietly.")
-    assert result.by_n == pytest.approx({1: 1 / 6, 3: 3 / 5, 5: 1.0})
-    assert result.value == pytest.approx((1 / 6 + 3 / 5 + 1) / 3)
-    assert result.missing == 0
-
-
-def test_ngrams_are_counted_once() -> None:
-    # words {new, the}: "new" three times is one new word of two
-    assert novelty(DOCUMENT, "new new new the", lengths=(1,)).by_n == {1: 0.5}
-
-
-def test_lengths_beyond_the_summary_are_missing() -> None:
-    assert novelty(DOCUMENT, "the bird") == Novelty(0.5, {1: 0.5}, 2)
-
-
-@pytest.mark.parametrize("summary", ["", "  ", "?!"])
-def test_a_summary_without_words_has_no_value(summary: str) -> None:
-    assert novelty(DOCUMENT, summary) == Novelty(None, {}, 3)
-
-
-def test_every_ngram_is_new_with_an_empty_document() -> None:
-    assert novelty("", "a b c").value == 1.0
-
-
-@pytest.mark.parametrize("lengths", [(), (0,), (1, -3)])
-def test_invalid_lengths_are_refused(lengths: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError):
-        novelty("a", "a", lengths)
+    summary = "The dog sat on the mat, quietly."
+    assert novel_shares(DOCUMENT, summary) == pytest.approx({1: 1 / 6, 3: 3 / 5, 5: 1.0})
+    ((whole,),) = judge(Abstractiveness(), document(DOCUMENT), summary, tools=Tools("s"))
+    assert whole.value == pytest.approx((1 / 6 + 3 / 5 + 1) / 3)
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_bounds_and_copies(document: str, summary: str) -> None:
-    result = novelty(document, summary)
-    assert result.value is None or 0 <= result.value <= 1
-    assert len(result.by_n) + result.missing == 3
-    assert novelty(summary, summary).value in (0.0, None)
+def test_bounds_and_copies(source: str, summary: str) -> None:
+    assert all(0 <= share <= 1 for share in novel_shares(source, summary).values())
+    assert set(novel_shares(summary, summary).values()) <= {0.0}
