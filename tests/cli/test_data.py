@@ -221,8 +221,8 @@ class TestShow:
 
     @pytest.mark.parametrize(
         ("option", "name", "message"),
-        [("--doc", "d11", "there is no document 'd11'; did you mean 'd1'?"),
-         ("--system", "goood", "there is no system 'goood'; did you mean 'good'?")],
+        [("--doc", "d11", "there is no document 'd11' (did you mean d1?)"),
+         ("--system", "goood", "there is no system 'goood' (did you mean good?)")],
     )  # fmt: skip
     def test_unknown(self, flat: Path, option: str, name: str, message: str) -> None:
         assert str(run("show", flat, option, name).exception) == message

@@ -243,7 +243,7 @@ class TestMap:
         with pytest.raises(UsageError) as caught:
             load([ARTICLE], map={"docment": "article"})
         assert str(caught.value) == (
-            "map={'docment': 'article'}: unknown field 'docment'; did you mean 'document'?; fields are: doc_id, "
+            "map={'docment': 'article'}: unknown field 'docment' (did you mean document?); fields are: doc_id, "
             "system, category, document, summary, reference, references, key_facts, sentences, domain, split, share, "
             "human, and extra.NAME for any other column"
         )
@@ -255,13 +255,13 @@ class TestMap:
     def test_missing_column(self) -> None:
         assert faults([ONE], map={"category": "sistem"}) == [
             (
-                "rows: map={'category': 'sistem'}: there is no column 'sistem'; did you mean 'system'?; "
+                "rows: map={'category': 'sistem'}: there is no column 'sistem' (did you mean system?); "
                 "columns are: doc_id, system, document, summary"
             )
         ]
 
     def test_preset_unknown(self) -> None:
-        with pytest.raises(UsageError, match=r"unknown preset 'finsure'; did you mean 'finesure'\?; presets are: "):
+        with pytest.raises(UsageError, match=r"unknown preset 'finsure' \(did you mean finesure\?\); presets are: "):
             load([ONE], preset="finsure")
 
 
@@ -458,7 +458,9 @@ class TestFolder:
 class TestJudgmentSets:
     def test_unknown(self) -> None:
         data = load([ONE | {"human": {"ratings": {"x": 1}}}])
-        with pytest.raises(UsageError, match=r"no judgment set 'human.row'; did you mean 'human.raw'\?; it has: human"):
+        with pytest.raises(
+            UsageError, match=r"no judgment set 'human.row' \(did you mean human.raw\?\); it has: human"
+        ):
             data.judgments("human.row")
         with pytest.raises(UsageError, match="no judgment set 'x'; it has none"):
             load([ONE]).judgments("x")

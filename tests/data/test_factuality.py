@@ -119,8 +119,8 @@ def test_invalid_calls(tmp_path: Path) -> None:
     ]
     assert faults("aggrefact", Files([("test", table(tmp_path, ROW))])) == [("a.csv", None, "cut")]
     for layout, files, why in (
-        ("aggrefact", Files([(None, table(tmp_path, ROW))], columns={"documents": "text"}), "did you mean 'document'"),
-        ("agrefact", Files([]), "did you mean 'aggrefact'"),
+        ("aggrefact", Files([(None, table(tmp_path, ROW))], columns={"documents": "text"}), "did you mean document"),
+        ("agrefact", Files([]), "did you mean aggrefact"),
         ("summac", Files([]), "no file of summac is given"),
         ("aggrefact", Files([("train", table(tmp_path, ROW))]), "'train' is not a split"),
         ("summac", Files([("test", tmp_path)], [tmp_path]), "contain the documents"),

@@ -203,8 +203,8 @@ configs:
 
     def test_not_named(self, two: Path) -> None:
         assert "has several configs: news, mail; give one, for example hf:org/two@main#news/dev" in fault("hf:org/two")
-        assert "has no config 'newz'; did you mean 'news'?; it has: news, mail" in fault("hf:org/two#newz/test")
-        assert "has no split 'tes'; did you mean 'test'?; it has: dev, test" in fault("hf:org/two#news/tes")
+        assert "has no config 'newz' (did you mean news?); it has: news, mail" in fault("hf:org/two#newz/test")
+        assert "has no split 'tes' (did you mean test?); it has: dev, test" in fault("hf:org/two#news/tes")
 
     def test_default_config(self, cache: Path) -> None:
         head = self.TWO.replace("config_name: mail", "config_name: mail\n  default: true")

@@ -201,7 +201,7 @@ class TestFaults:
         ("human", "message"),
         [
             ("x", "rows:1: human: is a string; give an object of human judgments"),
-            ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; fields: ratings, "
+            ({"rating": {}}, ("rows:1: human.rating: is not known (did you mean ratings?); fields: ratings, "
              "crowd_ratings, overall, sentence_labels, sentence_error_types, conciseness_labels, key_fact_labels, "
              "alignment, spans, span_annotators, judgments")),
             ({"ratings": [1]}, "rows:1: human.ratings: is a list; give an object {name: value}"),
@@ -254,7 +254,7 @@ class TestFaults:
             ({"spans": [{"start": 0, "end": 1, "label": 0, "annotator": 3}]},
              "rows:1: human.spans[0].annotator: is the number 3; give an annotator's id"),
             ({"spans": [{"start": 0, "end": 1, "labl": 0, "label": 0}]},
-             ("rows:1: human.spans[0].labl: is not known; did you mean 'label'?; "
+             ("rows:1: human.spans[0].labl: is not known (did you mean label?); "
              "fields of a span: annotator, start, end, label")),
         ],
     )  # fmt: skip

@@ -163,8 +163,8 @@ def test_faults_are_named_by_line_and_column(tmp_path: Path, text: str, faults: 
         ({"on": "name"}, ["'name'", "id, annotator", "on='id'"]),
         ({"on": "item=id"}, ["no column 'item'", "system", "on='id'"]),
         ({"on": "id=note"}, ["name other columns with on='id'"]),
-        ({"on": "id", "rater": "anotator"}, ["did you mean 'annotator'?"]),
-        ({"on": "id", "aspects": "coherenc"}, ["did you mean 'coherence'?"]),
+        ({"on": "id", "rater": "anotator"}, ["did you mean annotator?"]),
+        ({"on": "id", "aspects": "coherenc"}, ["did you mean coherence?"]),
         ({"on": "id", "aspects": "coherence,coherence"}, ["aspects"]),
     ],
 )

@@ -194,7 +194,7 @@ def test_sample_depends_on_the_seed() -> None:
 
 
 def test_unknown_documents() -> None:
-    with pytest.raises(UsageError, match="there is no document 'd0000'; did you mean 'd000-0'"):
+    with pytest.raises(UsageError, match=r"there is no document 'd0000' \(did you mean d000-0"):
         load(rows(2)).with_documents(["d0000"])
 
 

@@ -136,7 +136,7 @@ def test_faulty_votes_are_named_by_line_and_column(tmp_path: Path) -> None:
         sm.trust(rows, scale="2..5")
     with pytest.raises(UsageError, match="no column is the judge"):
         sm.trust([{"id": 1, "a": 1, "b": 2}])
-    with pytest.raises(UsageError, match="did you mean 'judge'"):
+    with pytest.raises(UsageError, match="did you mean judge"):
         sm.trust(rows, judge="judgee")
 
 

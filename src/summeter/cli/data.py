@@ -398,13 +398,12 @@ def _overview(dataset: Dataset, known: Mapping[str, Any] | None = None) -> list[
 
 
 def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple[Document, list[Summary]]]:
-    from summeter.data.faults import meant
-    from summeter.records import UsageError
+    from summeter.records import UsageError, nearest
 
     if doc is not None and doc not in dataset.documents:
-        raise UsageError(f"there is no document {doc!r}{meant(doc, dataset.documents)}")
+        raise UsageError(f"there is no document {doc!r}{nearest(doc, dataset.documents)}")
     if system is not None and system not in dataset.systems:
-        raise UsageError(f"there is no system {system!r}{meant(system, dataset.systems)}")
+        raise UsageError(f"there is no system {system!r}{nearest(system, dataset.systems)}")
     chosen = [
         (document, [summary for summary in summaries if system in (None, summary.system)])
         for document, summaries in dataset.items()

@@ -19,7 +19,7 @@ from summeter import tables
 from summeter.data import folder as folders
 from summeter.data import remote
 from summeter.data.atomic import check_folder
-from summeter.data.faults import Dropped, Faults, OnFault, meant
+from summeter.data.faults import Dropped, Faults, OnFault
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card, Content
 from summeter.data.formats import (
@@ -53,6 +53,7 @@ from summeter.records import (
     Parameter,
     Summary,
     UsageError,
+    nearest,
 )
 from summeter.scoring.frames import SHOWN, Records, shortened
 
@@ -248,7 +249,7 @@ class Dataset:
         """Yield the judgments of a set without loading the whole set into memory."""
         if name not in self._makers:
             known = f"it has: {', '.join(self._makers)}" if self._makers else "it has none"
-            raise UsageError(f"the dataset has no judgment set {name!r}{meant(name, self._makers)}; {known}")
+            raise UsageError(f"the dataset has no judgment set {name!r}{nearest(name, self._makers)}; {known}")
         return self._makers[name]()
 
     def with_judgments(self, name: str, judgments: Iterable[Judgment]) -> Dataset:
@@ -316,7 +317,7 @@ class Dataset:
         """
         for doc_id in key_facts:
             if doc_id not in self.documents:
-                raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
+                raise UsageError(f"there is no document {doc_id!r}{nearest(doc_id, self.documents)}")
         lists = {doc_id: tuple(facts) for doc_id, facts in key_facts.items()}
         changed = frozenset(doc_id for doc_id, facts in lists.items() if facts != self.documents[doc_id].key_facts)
         others = {doc_id: self.documents[doc_id].model_copy(update={"key_facts": lists[doc_id]}) for doc_id in changed}
@@ -354,7 +355,7 @@ class Dataset:
         """
         kept = frozenset(doc_ids)
         for doc_id in sorted(kept - self.documents.keys()):
-            raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
+            raise UsageError(f"there is no document {doc_id!r}{nearest(doc_id, self.documents)}")
         makers = {name: partial(_of_documents, maker, kept) for name, maker in self._makers.items()}
         selected = [index for doc_id, index in self._index.items() if doc_id in kept]
         indexes = chain.from_iterable(range(self._first[index], self._first[index + 1]) for index in selected)

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.faults import meant
 from summeter.data.flat import SystemNames
 from summeter.data.formats import file_name
 from summeter.data.human import RAW
 from summeter.data.presets.claims import CLAIM_SYSTEM, CLAIMS, Claims, is_empty
-from summeter.records import Fault, InputError, Judgment, Summary, Target, UsageError, digest
+from summeter.records import Fault, InputError, Judgment, Summary, Target, UsageError, digest, nearest
 
 FAITHFULNESS = "faithfulness"
 VAL, TEST = "val", "test"
@@ -112,12 +111,12 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
         benchmark = read_benchmark("aggrefact", Files([(None, Path("aggre_fact_final.csv"))]))
     """
     if layout not in CLAIMS:
-        raise UsageError(f"unknown benchmark {layout!r}{meant(layout, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
+        raise UsageError(f"unknown benchmark {layout!r}{nearest(layout, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
     form = CLAIMS[layout]
     unknown = next((name for name in files.columns if name not in form.columns), None)
     if unknown is not None:
         raise UsageError(
-            f"columns: {form.name} has no field {unknown!r}{meant(unknown, form.columns)}; "
+            f"columns: {form.name} has no field {unknown!r}{nearest(unknown, form.columns)}; "
             f"fields are: {', '.join(form.columns)}"
         )
     if not files.files:
@@ -146,7 +145,7 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
             columns = list(found) if form.grouped else []
         known = dict.fromkeys(name for summary in data.summaries for name in summary.extra)
         problems = Counter(
-            (name, f"there is no such column of scores{meant(name, known)}; columns are: {', '.join(known)}")
+            (name, f"there is no such column of scores{nearest(name, known)}; columns are: {', '.join(known)}")
             for name in columns
             if name not in known
         )

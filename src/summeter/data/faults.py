@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -253,9 +252,3 @@ def path_of(location: Iterable[int | str]) -> FieldPath:
     path = tuple(location)
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
     return FieldPath.at(text, path)
-
-
-def meant(name: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'NAME'?"` with the known name most similar to `name`, or ""."""
-    near = difflib.get_close_matches(name, list(known), 1, 0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -13,11 +13,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from summeter.data.faults import meant
 from summeter.data.folder import file_hash
 from summeter.data.formats import format_of
 from summeter.data.mapping import parse_yaml
-from summeter.records import Fault, InputError, InstallError, UsageError
+from summeter.records import Fault, InputError, InstallError, UsageError, nearest
 
 PREFIX = "hf:"
 README = "README.md"
@@ -348,7 +347,7 @@ def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, st
         what = f"has several configs: {', '.join(tables)}; give one, for example {where}#{next(iter(tables))}/"
         raise InputError.at(str(address), None, None, what + next(iter(tables[next(iter(tables))])))
     if config not in tables:
-        message = f"has no config {config!r}{meant(config, tables)}; it has: {', '.join(tables)}"
+        message = f"has no config {config!r}{nearest(config, tables)}; it has: {', '.join(tables)}"
         raise InputError.at(str(address), None, None, message)
     splits = tables[config]
     split = address.split or (next(iter(splits)) if len(splits) == 1 else None)
@@ -357,7 +356,7 @@ def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, st
         raise InputError.at(str(address), None, None, what)
     if split not in splits:
         hint = f"; {split!r} is a config: give #{split}/{next(iter(tables[split]))}" if split in tables else ""
-        message = f"has no split {split!r}{hint or meant(split, splits)}; it has: {', '.join(splits)}"
+        message = f"has no split {split!r}{hint or nearest(split, splits)}; it has: {', '.join(splits)}"
         raise InputError.at(str(address), None, None, message)
     names = splits[split]
     shards = [match for name in names if (match := _SHARD.search(PurePosixPath(name).name.partition(".")[0]))]

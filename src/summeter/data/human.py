@@ -26,7 +26,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import FieldPath, Report, explained, meant, path_of, problem
+from summeter.data.faults import FieldPath, Report, explained, path_of, problem
 from summeter.records import (
     UNNAMED,
     Judgment,
@@ -35,6 +35,7 @@ from summeter.records import (
     error_types,
     joined_error_types,
     names_no_error,
+    nearest,
     problem_of,
 )
 from summeter.records.taxonomy import SEPARATOR
@@ -318,7 +319,7 @@ def _message(field: str, details: ErrorDetails) -> str:
         in_span = "[" in field
         known = tuple(HumanSpan.model_fields) if in_span else tuple(HumanBlock.model_fields)
         what = "fields of a span" if in_span else "fields"
-        return f"is not known{meant(str(details['loc'][-1]), known)}; {what}: {', '.join(known)}"
+        return f"is not known{nearest(str(details['loc'][-1]), known)}; {what}: {', '.join(known)}"
     expected = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a string"}[
         details["type"]
     ]

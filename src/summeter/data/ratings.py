@@ -19,12 +19,12 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from summeter.data.faults import Faults, meant
+from summeter.data.faults import Faults
 from summeter.data.formats import FORMATS, Row, file_name, format_to_read, read_rows
 from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
-from summeter.records import Document, Judgment, Message, Parameter, Summary, Target, UsageError, describe
+from summeter.records import Document, Judgment, Message, Parameter, Summary, Target, UsageError, describe, nearest
 from summeter.scoring.table import Categorical, Groups, Vocabulary
 from summeter.stats.base import Floats, Ints
 from summeter.tables import Table
@@ -342,7 +342,7 @@ def column_pairs(names: Names, parameter: str) -> dict[str, str]:
 
 def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -> Message:
     known = list(columns)
-    text = f": {file} has no column {column!r}{meant(column, known)}; it has: {', '.join(known)}"
+    text = f": {file} has no column {column!r}{nearest(column, known)}; it has: {', '.join(known)}"
     return Message(Parameter(parameter), text)
 
 
@@ -368,7 +368,7 @@ def _key(data: Summaries, columns: _Columns, file: str, on: Names | None, source
     known = FIELDS if key.keys() <= set(FIELDS) else tuple(_fields(data))
     for name in key:
         if name not in known:
-            what = f": the data have no column {name!r}{meant(name, known)}; they have: {', '.join(known)}"
+            what = f": the data have no column {name!r}{nearest(name, known)}; they have: {', '.join(known)}"
             raise UsageError(Parameter("on"), what, "; for another name, give ", _likely(data, columns))
     return key
 
@@ -494,7 +494,7 @@ def _layout(
     known = {str(cell): str(cell) for cell in columns[by] if cell is not None}
     for name in wanted:
         if name not in known:
-            text = f": column {by!r} of {file} has no {name!r}{meant(name, known)}; it has: {', '.join(known)}"
+            text = f": column {by!r} of {file} has no {name!r}{nearest(name, known)}; it has: {', '.join(known)}"
             raise UsageError(Parameter("aspects"), text)
     named = {"": "", **(wanted or known)}
     pairs = enumerate("" if cell is None else str(cell) for cell in columns[by])

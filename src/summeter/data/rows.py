@@ -22,9 +22,9 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import Faults, explained, meant, problem
+from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import NotJSON, Row, parse_json
-from summeter.records import Fault, InputError, Message, Parameter, UsageError, describe, digest, problem_of
+from summeter.records import Fault, InputError, Message, Parameter, UsageError, describe, digest, nearest, problem_of
 from summeter.records.text import SHARE, is_share, read_share
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class Columns:
             if not _is_field(field):
                 hint = f"fields are: {', '.join(FIELDS)}, and extra.NAME for any other column"
                 raise UsageError(
-                    Parameter("map", f"{field}={column}"), f": unknown field {field!r}{meant(field, FIELDS)}; {hint}"
+                    Parameter("map", f"{field}={column}"), f": unknown field {field!r}{nearest(field, FIELDS)}; {hint}"
                 )
         self._rename(self._given)
         self._columns: dict[str, None] = {}
@@ -193,7 +193,7 @@ class Columns:
                 faults.fail(None, field, Message(what, first, *either))
             else:
                 how = Message("is missing; name its column with ", Parameter("map", f"{field}=COLUMN"))
-                faults.fail(None, field, Message(how, f"{meant(field, names)}; {_listed(names)}"))
+                faults.fail(None, field, Message(how, f"{nearest(field, names)}; {_listed(names)}"))
         if faults.count > before:
             faults.stop()
         if not chosen:
@@ -240,7 +240,7 @@ class Columns:
 
     def _no_column(self, field: str, names: Iterable[str]) -> Message:
         column = self.renamed[field]
-        what = f": there is no column {column!r}{meant(column, names)}; {_listed(names)}"
+        what = f": there is no column {column!r}{nearest(column, names)}; {_listed(names)}"
         return Message(Parameter("map", f"{field}={column}"), what)
 
     def cell(self, cells: Mapping[str, Any], field: str) -> Any:
@@ -289,7 +289,7 @@ class Columns:
             if field in self._given:
                 faults.add(None, None, self._no_column(field, self._columns))
             else:
-                what = f"there is no column {column!r}{meant(column, self._columns)}"
+                what = f"there is no column {column!r}{nearest(column, self._columns)}"
                 faults.of(str(self._stored)).warn(None, f"map.{field}", what)
         if self._other_id is not None:
             faults.of(self._other_id.file).fail(*self._other_id[1:])
@@ -319,7 +319,7 @@ def stored_map(folders: Iterable[Path]) -> tuple[Path, dict[str, str]] | None:
     mapping = table | ({f"{_KEEP}{name}": column for name, column in kept.items()} if isinstance(kept, dict) else {})
     for field, column in mapping.items():
         if not _is_field(field):
-            what = f"is not a field{meant(field, FIELDS)}; fields are: {', '.join(FIELDS)}, and extra.NAME"
+            what = f"is not a field{nearest(field, FIELDS)}; fields are: {', '.join(FIELDS)}, and extra.NAME"
             raise InputError.at(path, None, f"map.{field}", what)
         if not isinstance(column, str):
             raise InputError.at(path, None, f"map.{field}", f"is {describe(column)}; give the name of a column")

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from summeter.choices import AggregationRule
-from summeter.data.faults import Faults, meant
+from summeter.data.faults import Faults
 from summeter.data.formats import file_name
 from summeter.data.logs import read_log
 from summeter.data.logs.table import VoteTable
 from summeter.data.ratings import cell_name, cell_number, column_pairs, columns_of, is_numeric, read_columns, word_of
 from summeter.meta.inputs import LARGEST
 from summeter.meta.sample import Rater, Sample, Units
-from summeter.records import Message, Parameter, UsageError, describe
+from summeter.records import Message, Parameter, UsageError, describe, nearest
 from summeter.scoring.table import Categorical
 from summeter.stats.base import Floats
 
@@ -126,7 +126,7 @@ def read_judged(
     for name in aspects:
         if role.aspect and name not in found:
             known = [each for each in found if each is not None]
-            raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{meant(name, known)}")
+            raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{nearest(name, known)}")
     for aspect in [name for name in found if name in aspects] if role.aspect and aspects else found:
         items = table.items(aspect)
         yield replace(items, notes=(*announced, *items.notes))
@@ -164,7 +164,7 @@ def _with_ratings(
     for ours, theirs in key.items():
         for name, known, file in ((ours, cells, "the FILE"), (theirs, columns, faults.file)):
             if name not in known:
-                text = f": {file} has no column {name!r}{meant(name, known)}; it has: {', '.join(known)}"
+                text = f": {file} has no column {name!r}{nearest(name, known)}; it has: {', '.join(known)}"
                 raise UsageError(Parameter("on"), text)
     if not key:
         has = f"; the columns are: {', '.join(columns)}"
@@ -305,7 +305,7 @@ class _Roles:
 
     def _absent(self, name: str, column: str, known: Sequence[str] | None = None, what: str = "column") -> UsageError:
         known = list(self.cells) if known is None else known
-        text = f": {self.file} has no {what} {column!r}{meant(column, known)}; it has: {', '.join(known)}"
+        text = f": {self.file} has no {what} {column!r}{nearest(column, known)}; it has: {', '.join(known)}"
         return UsageError(Parameter(name), text)
 
 
@@ -372,7 +372,7 @@ class _Table:
             if name in columns:
                 return columns[name]
             if name not in cells:
-                raise UsageError(Parameter("by"), f": {self.faults.file} has no column {name!r}{meant(name, cells)}")
+                raise UsageError(Parameter("by"), f": {self.faults.file} has no column {name!r}{nearest(name, cells)}")
             return Categorical.of([cell_name(cells[name][row]) for row in of_row])
 
         by_document = role.document or role.item
@@ -426,7 +426,7 @@ class _Table:
         words = {text for text in known if not _is_number(text)}
         if self.positive is not None:
             if self.positive not in known:
-                shown = f"{meant(self.positive, known)}; votes are: {', '.join(known[:10])}"
+                shown = f"{nearest(self.positive, known)}; votes are: {', '.join(known[:10])}"
                 raise UsageError(Parameter("positive"), f": no vote is {self.positive!r}{shown}")
             ones, words = {self.positive}, {*words, *(known if self.positive not in words else ())}
         elif words and {text.casefold() for text in words} <= YES | NO:

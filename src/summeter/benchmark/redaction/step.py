@@ -33,9 +33,9 @@ from summeter.benchmark.select import source_of
 from summeter.benchmark.step import Inputs, Package, Result, Step, StepContext, StepSettings, WaitingError
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
-from summeter.data.faults import Faults, meant
+from summeter.data.faults import Faults
 from summeter.data.formats import read_rows
-from summeter.records import Record, UsageError
+from summeter.records import Record, UsageError, nearest
 from summeter.tables import csv_line, not_inert
 from summeter.text.english.dependency import MODEL
 
@@ -265,7 +265,7 @@ def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Cou
         doc_id, category, decision = row["document_id"], row["category"], row["decision"]
         if doc_id not in collectors:
             faults.fail(
-                line, "document_id", f"is {doc_id!r}, which this step does not redact{meant(doc_id, collectors)}"
+                line, "document_id", f"is {doc_id!r}, which this step does not redact{nearest(doc_id, collectors)}"
             )
             continue
         seen.add(doc_id)

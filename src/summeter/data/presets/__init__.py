@@ -7,7 +7,6 @@ taken from the released files or from the documentation of their authors.
 
 from __future__ import annotations
 
-from summeter.data.faults import meant
 from summeter.data.presets.aggrefact import AGGREFACT, TYPES
 from summeter.data.presets.base import LayoutError, Preset
 from summeter.data.presets.claims import BUMP, FACTCC, GOFIGURE, LLM_AGGREFACT, STORY_SUMMEVAL, SUMMAC, SUMMEDITS
@@ -18,7 +17,7 @@ from summeter.data.presets.sentences import COGENSUMM, FRANK, QAGS, STORYSUMM, T
 from summeter.data.presets.spans import DIASUMFACT, FAITHBENCH, RAGTRUTH, XSUMFAITH
 from summeter.data.presets.summeval import SHEN2023, SUMMEVAL
 from summeter.data.presets.tables import TABLES
-from summeter.records import UsageError
+from summeter.records import UsageError, nearest
 
 __all__ = ["PRESETS", "LayoutError", "Preset", "preset_named"]
 
@@ -35,5 +34,5 @@ PRESETS: dict[str, Preset] = {
 def preset_named(name: str) -> Preset:
     """Return the preset called `name`. Raises UsageError if the name is unknown."""
     if name not in PRESETS:
-        raise UsageError(f"unknown preset {name!r}{meant(name, PRESETS)}; presets are: {', '.join(PRESETS)}")
+        raise UsageError(f"unknown preset {name!r}{nearest(name, PRESETS)}; presets are: {', '.join(PRESETS)}")
     return PRESETS[name]
