@@ -680,17 +680,12 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
     """
     target = Path(folder)
     check_folder(target, "a dataset", folders.is_dataset, force=force)
+    return folders.write(target, _content_of(dataset), dataset.card, dataset.dropped, keep_others=keep_others)
+
+
+def _content_of(dataset: Dataset) -> Content:
     makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
-    return folders.write(
-        target,
-        dataset.documents,
-        dataset.summaries,
-        makers,
-        dataset.card,
-        dataset.dropped,
-        dataset.fact_origins,
-        keep_others=keep_others,
-    )
+    return Content(dataset.documents, dataset.summaries, makers, dataset.fact_origins)
 
 
 def update(folder: str | Path, dataset: Dataset) -> None:
@@ -698,8 +693,7 @@ def update(folder: str | Path, dataset: Dataset) -> None:
 
     They replace sets and columns of the same names. The folder is not written if it contains all of them already.
     """
-    target = Path(folder)
-    makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
+    target, content = Path(folder), _content_of(dataset)
     files = dataset.card.files
     if files and files.items() <= folders.read_card(target).files.items():
         return
@@ -709,11 +703,11 @@ def update(folder: str | Path, dataset: Dataset) -> None:
         for old, new in zip(stored.summaries, dataset.summaries, strict=True):
             yield new.model_copy(update={"extra": {**old.extra, **new.extra}})
 
-    if folders.contains(target, dataset.documents, summaries(), makers, dataset.fact_origins):
+    if folders.contains(target, content._replace(summaries=summaries())):
         return
-    others = {name: partial(stored.iter_judgments, name) for name in stored.judgment_sets if name not in makers}
+    judgments = {**_content_of(stored).judgments, **content.judgments}
     card = dataset.card.model_copy(update={"columns": {**stored.card.columns, **dataset.card.columns}})
-    folders.write(target, dataset.documents, summaries(), others | makers, card, dataset.dropped, dataset.fact_origins)
+    folders.write(target, content._replace(summaries=summaries(), judgments=judgments), card, dataset.dropped)
 
 
 def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:

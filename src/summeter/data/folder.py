@@ -106,8 +106,8 @@ class Content(NamedTuple):
     """
 
     documents: Mapping[str, Document]
-    summaries: Sequence[Summary]
-    judgments: dict[str, JudgmentMaker]
+    summaries: Iterable[Summary]
+    judgments: Mapping[str, JudgmentMaker]
     fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({})
     warnings: Sequence[Fault] = ()
     hash: str | None = None
@@ -144,15 +144,7 @@ def check_set_name(name: str, what: str = "a judgment set") -> None:
 
 
 def write(
-    folder: Path,
-    documents: Mapping[str, Document],
-    summaries: Iterable[Summary],
-    sets: Mapping[str, JudgmentMaker],
-    card: Card,
-    dropped: Iterable[Dropped] = (),
-    fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({}),
-    *,
-    keep_others: bool = False,
+    folder: Path, content: Content, card: Card, dropped: Iterable[Dropped] = (), *, keep_others: bool = False
 ) -> Card:
     """Write the folder, completely or not at all, and return the card with counts and hashes.
 
@@ -161,22 +153,13 @@ def write(
     with building(folder) as fresh:
         if keep_others and folder.is_dir():
             shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_dataset_files, folder))
-        counts = {
-            name.removesuffix(".jsonl"): write_lines(fresh / name, lines)
-            for name, lines in _contents(documents, summaries, sets, fact_origins)
-        }
+        counts = {name.removesuffix(".jsonl"): write_lines(fresh / name, lines) for name, lines in _files_with(content)}
         if lines := [json.dumps(each._asdict(), ensure_ascii=False) for each in dropped]:
             write_lines(fresh / DROPPED, lines)
         return seal(fresh, card, counts)
 
 
-def contains(
-    folder: Path,
-    documents: Mapping[str, Document],
-    summaries: Iterable[Summary],
-    sets: Mapping[str, JudgmentMaker],
-    fact_origins: Mapping[str, tuple[FactOrigin, ...]],
-) -> bool:
+def contains(folder: Path, content: Content) -> bool:
     """Return whether an unchanged folder contains exactly these documents and summaries, and these judgment sets."""
 
     def sha256(lines: Iterable[str]) -> str:
@@ -186,23 +169,17 @@ def contains(
         return digest.hexdigest()
 
     files = read_card(folder).files
-    return all(files.get(name) == sha256(lines) for name, lines in _contents(documents, summaries, sets, fact_origins))
+    return all(files.get(name) == sha256(lines) for name, lines in _files_with(content))
 
 
-def _contents(
-    documents: Mapping[str, Document],
-    summaries: Iterable[Summary],
-    sets: Mapping[str, JudgmentMaker],
-    fact_origins: Mapping[str, tuple[FactOrigin, ...]],
-) -> Iterator[tuple[str, Iterator[str]]]:
+def _files_with(content: Content) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the name and the lines of each file with records."""
-    lists = (
-        _given_facts(document, fact_origins.get(document.id)) for document in documents.values() if document.key_facts
-    )
-    yield DOCUMENTS, _lines(documents.values(), without={"key_facts"})
-    yield SUMMARIES, _lines(summaries)
-    yield KEY_FACTS, _lines(lists)
-    for name, make in sets.items():
+    documents = content.documents.values()
+    yield DOCUMENTS, _lines(documents, without={"key_facts"})
+    yield SUMMARIES, _lines(content.summaries)
+    facts = (_given_facts(each, content.fact_origins.get(each.id)) for each in documents if each.key_facts)
+    yield KEY_FACTS, _lines(facts)
+    for name, make in content.judgments.items():
         check_set_name(name)
         yield f"{JUDGMENTS}/{name}.jsonl", _lines(make())
 
@@ -248,16 +225,9 @@ class Appending:
         for file in self._files.values():
             file.close()
 
-    def add(
-        self, documents: Iterable[Document], summaries: Iterable[Summary], sets: Mapping[str, JudgmentMaker]
-    ) -> None:
+    def add(self, content: Content) -> None:
         """Write documents with their key facts, summaries and judgments."""
-        documents = list(documents)
-        facts = (_given_facts(document, None) for document in documents if document.key_facts)
-        for name, lines in (
-            (DOCUMENTS, _lines(documents, without={"key_facts"})), (SUMMARIES, _lines(summaries)),
-            (KEY_FACTS, _lines(facts)), *((f"{JUDGMENTS}/{each}.jsonl", _lines(make())) for each, make in sets.items()),
-        ):  # fmt: skip
+        for name, lines in _files_with(content):
             if name not in self._files:
                 self._files[name] = (self._folder / name).open("wb")
             self._files[name].writelines(f"{line}\n".encode() for line in lines)

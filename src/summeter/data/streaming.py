@@ -60,7 +60,7 @@ def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
             for row in rows:
                 intake.take(row)
             if (content := intake.batch()) is not None:
-                files.add(content.documents.values(), content.summaries, content.judgments)
+                files.add(content)
     return intake.end()
 
 
