@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from summeter.data.factuality import GROUPS, Benchmark, Files, read_benchmark
+from summeter.data.factuality import GROUPS, Benchmark, read_benchmark
 from summeter.data.presets.claims import CLAIMS
 from summeter.records import InputError, UsageError
 
@@ -35,12 +35,12 @@ def lines(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
 
 
 def read(folder: Path, *rows: dict[str, Any], **more: Any) -> Benchmark:
-    return read_benchmark("aggrefact", Files([(None, table(folder, *rows))], **more))
+    return read_benchmark("aggrefact", [(None, table(folder, *rows))], **more)
 
 
-def faults(layout: str, files: Files) -> list[tuple[str, int | None, str | None]]:
+def faults(layout: str, files: list[tuple[str | None, Path]], **more: Any) -> list[tuple[str, int | None, str | None]]:
     with pytest.raises(InputError) as caught:
-        read_benchmark(layout, files)
+        read_benchmark(layout, files, **more)
     return [(Path(fault.file).name, fault.line, fault.field) for fault in caught.value.faults]
 
 
@@ -78,55 +78,50 @@ def test_labels_of_a_column_with_gaps_are_read(tmp_path: Path) -> None:
 
 def test_faults_name_file_and_column(tmp_path: Path) -> None:
     path = table(tmp_path, ROW, ROW | {"label": "yes"})
-    assert faults("aggrefact", Files([(None, path)])) == [("a.csv", 3, "label")]
+    assert faults("aggrefact", [(None, path)]) == [("a.csv", 3, "label")]
     path = table(tmp_path, ROW, ROW | {"cut": "train"}, ROW | {"id": "8", "origin": ""},
                  ROW | {"Toy_score": "high"}, ROW | {"Toy_score": "inf"}, ROW | {"cut": ""})  # fmt: skip
     found = [("cut", 2), ("Toy_score", 2), ("origin", 1)]
-    assert sorted(faults("aggrefact", Files([(None, path)]))) == sorted(
+    assert sorted(faults("aggrefact", [(None, path)])) == sorted(
         ("a.csv", None, column) for column, count in found for _ in range(count)
     )
     data = lines(tmp_path, "big.jsonl", ROW | {"Toy_score": 10**400})
-    assert faults("aggrefact", Files([(None, data)])) == [("big.jsonl", None, "Toy_score")]
+    assert faults("aggrefact", [(None, data)]) == [("big.jsonl", None, "Toy_score")]
 
 
 def test_a_column_of_scores_that_the_first_row_lacks_is_read_too(tmp_path: Path) -> None:
     first = {name: value for name, value in ROW.items() if name != "Toy_score"}
     data = lines(tmp_path, "late.jsonl", first, ROW | {"summary": "It poured."})
-    found = read_benchmark("aggrefact", Files([(None, data)]))
+    found = read_benchmark("aggrefact", [(None, data)])
     assert [one.value for one in found.released["Toy"]] == [0.5]
     assert found.tally.scores == {"Toy": 1}  # missing of one of two rows
 
 
 def test_invalid_calls(tmp_path: Path) -> None:
     (tmp_path / "a.dat").touch()
-    assert faults("aggrefact", Files([(None, tmp_path)])) == [(tmp_path.name, None, None)]
+    assert faults("aggrefact", [(None, tmp_path)]) == [(tmp_path.name, None, None)]
     with pytest.raises(UsageError, match="cannot tell the format"):
-        read_benchmark("aggrefact", Files([(None, tmp_path / "a.dat")]))
+        read_benchmark("aggrefact", [(None, tmp_path / "a.dat")])
     bare = {name: value for name, value in ROW.items() if name != "doc"}
-    assert faults("aggrefact", Files([(None, table(tmp_path, bare))]))[0][2] == "doc"
+    assert faults("aggrefact", [(None, table(tmp_path, bare))])[0][2] == "doc"
     bare = {name: value for name, value in ROW.items() if name != "cut"}
-    assert read_benchmark("aggrefact", Files([("test", table(tmp_path, ROW | {"cut": "test"}))])).tally.cuts == {
-        "test": 1
-    }
-    assert faults("llm-aggrefact", Files([(None, table(tmp_path, bare | {"claim": "Rain."}))])) == [
-        ("a.csv", None, "cut")
-    ]
+    assert read_benchmark("aggrefact", [("test", table(tmp_path, ROW | {"cut": "test"}))]).tally.cuts == {"test": 1}
+    assert faults("llm-aggrefact", [(None, table(tmp_path, bare | {"claim": "Rain."}))]) == [("a.csv", None, "cut")]
     renamed = {("text" if name == "doc" else name): value for name, value in ROW.items()}
     found = read(tmp_path, renamed, columns={"document": "text"})
     assert next(iter(found.data.documents.values())).text == ROW["doc"]
-    assert faults("aggrefact", Files([(None, table(tmp_path, ROW))], scores=["Tou_score"])) == [
-        ("a.csv", None, "Tou_score")
+    assert faults("aggrefact", [(None, table(tmp_path, ROW))], scores=["Tou_score"]) == [("a.csv", None, "Tou_score")]
+    assert faults("aggrefact", [("test", table(tmp_path, ROW))]) == [("a.csv", None, "cut")]
+    invalid: list[tuple[str, list[tuple[str | None, Path]], dict[str, Any], str]] = [
+        ("aggrefact", [(None, table(tmp_path, ROW))], {"columns": {"documents": "text"}}, "did you mean document"),
+        ("agrefact", [], {}, "did you mean aggrefact"),
+        ("summac", [], {}, "no file of summac is given"),
+        ("aggrefact", [("train", table(tmp_path, ROW))], {}, "'train' is not a split"),
+        ("summac", [("test", tmp_path)], {"texts": [tmp_path]}, "contain the documents"),
     ]
-    assert faults("aggrefact", Files([("test", table(tmp_path, ROW))])) == [("a.csv", None, "cut")]
-    for layout, files, why in (
-        ("aggrefact", Files([(None, table(tmp_path, ROW))], columns={"documents": "text"}), "did you mean document"),
-        ("agrefact", Files([]), "did you mean aggrefact"),
-        ("summac", Files([]), "no file of summac is given"),
-        ("aggrefact", Files([("train", table(tmp_path, ROW))]), "'train' is not a split"),
-        ("summac", Files([("test", tmp_path)], [tmp_path]), "contain the documents"),
-    ):
+    for layout, files, more, why in invalid:
         with pytest.raises(UsageError, match=why):
-            read_benchmark(layout, files)
+            read_benchmark(layout, files, **more)
 
 
 def test_llm_aggrefact_from_parquet(tmp_path: Path) -> None:
@@ -134,7 +129,7 @@ def test_llm_aggrefact_from_parquet(tmp_path: Path) -> None:
     rows = [{"dataset": "Delta", "doc": "It rained.", "claim": claim, "label": label, "contamination_identifier": "x"}
             for claim, label in (("Rain.", 1), ("Snow.", 0))]  # fmt: skip
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "test.parquet")
-    found = read_benchmark("llm-aggrefact", Files([("test", tmp_path / "test.parquet")]))
+    found = read_benchmark("llm-aggrefact", [("test", tmp_path / "test.parquet")])
     assert [one.extra for one in found.data.summaries] == [{"dataset": "Delta", "cut": "test"}] * 2
     assert len(set(found.data.systems)) == 2
     assert found.released == {}
@@ -149,9 +144,9 @@ def test_summac_rows_differ_in_their_keys(tmp_path: Path) -> None:
          "dataset": "xsumfaith"},
         {"claim": "Hail.", "label": 0, "dataset": "factcc"},
     )  # fmt: skip
-    assert faults("summac", Files([("val", path)])) == [("val.jsonl", 3, "document")]
+    assert faults("summac", [("val", path)]) == [("val.jsonl", 3, "document")]
     two = lines(tmp_path, "two.jsonl", *map(json.loads, path.read_text("utf-8").splitlines()[:2]))
-    found = read_benchmark("summac", Files([("val", two)]))
+    found = read_benchmark("summac", [("val", two)])
     assert [one.extra.get("id") for one in found.data.summaries] == ["c1", "5"]
     assert [one.extra["cut"] for one in found.data.summaries] == ["val", "val"]
 
@@ -163,12 +158,12 @@ def test_story_summeval_finds_its_stories(tmp_path: Path) -> None:
         {"summary": "A man flies.", "source": "Gutenberg", "text_id": 12, "system_id": "s2", "factual": False},
     )  # fmt: skip
     stories = lines(tmp_path, "stories.jsonl", {"source": "gutenberg", "text_id": "12", "text": "A man rowed home."})
-    found = read_benchmark("story-summeval", Files([("test", rows)], [stories]))
+    found = read_benchmark("story-summeval", [("test", rows)], texts=[stories])
     assert [one.value for one in found.data.judgments("human.raw")] == [1.0, 0.0]
     assert [one.text for one in found.data.documents.values()] == ["A man rowed home."]
-    assert faults("story-summeval", Files([("test", rows)])) == [("test.jsonl", line, "text_id") for line in (1, 2)]
+    assert faults("story-summeval", [("test", rows)]) == [("test.jsonl", line, "text_id") for line in (1, 2)]
     other = lines(tmp_path, "other.jsonl", {"source": "gutenberg", "text_id": "13", "text": "x"})
-    assert faults("story-summeval", Files([("test", rows)], [other]))[0] == ("test.jsonl", 1, "text_id")
+    assert faults("story-summeval", [("test", rows)], texts=[other])[0] == ("test.jsonl", 1, "text_id")
 
 
 def test_groups_are_disjoint() -> None:

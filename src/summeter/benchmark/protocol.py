@@ -24,7 +24,7 @@ from summeter.benchmark.step import RunOptions, run_over
 from summeter.choices import USUAL_COEFFICIENTS
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset
-from summeter.data.factuality import Files, read_benchmark
+from summeter.data.factuality import read_benchmark
 from summeter.data.human import RAW
 from summeter.data.mapping import read_mapping, read_model
 from summeter.engine.api import evaluate
@@ -144,7 +144,8 @@ class Config(JudgeSettings):
             for file in ([files] if isinstance(files, str) else files)
         ]
         scores = None if self.scores == "auto" else () if self.scores == "none" else tuple(self.scores)
-        found = read_benchmark(self.protocol, Files(pairs, [base / file for file in self.texts], self.columns, scores))
+        texts = [base / file for file in self.texts]
+        found = read_benchmark(self.protocol, pairs, texts=texts, columns=self.columns, scores=scores)
         return Benchmark(found.data, [judge for judge in found.released.values() if judge], found.tally.lines())
 
     def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:

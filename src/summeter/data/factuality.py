@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
@@ -89,71 +90,66 @@ class Benchmark(NamedTuple):
     tally: Tally
 
 
-@dataclass(frozen=True)
-class Files:
-    """The files of a benchmark as (split or None, path), with documents and column names.
+def read_benchmark(
+    layout: str,
+    files: Sequence[tuple[str | None, Path]],
+    *,
+    texts: Sequence[Path] = (),
+    columns: Mapping[str, str] = MappingProxyType({}),
+    scores: Sequence[str] | None = None,
+) -> Benchmark:
+    """Read the files of a benchmark, given as (split or None, path).
 
     `texts` are files with documents, `columns` gives the column of each renamed field, and `scores` names the columns
-    of released scores; None selects the `*_score` columns of AggreFact.
-    """
+    of released scores; None selects the `*_score` columns of AggreFact. Raises InputError with all faults, and
+    UsageError for an unknown layout or field.
 
-    files: Sequence[tuple[str | None, Path]]
-    texts: Sequence[Path] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
-    scores: Sequence[str] | None = None
-
-
-def read_benchmark(layout: str, files: Files) -> Benchmark:
-    """Read the files of a benchmark.
-
-    Raises InputError with all faults, and UsageError for an unknown layout or field.
-
-        benchmark = read_benchmark("aggrefact", Files([(None, Path("aggre_fact_final.csv"))]))
+        benchmark = read_benchmark("aggrefact", [(None, Path("aggre_fact_final.csv"))])
     """
     if layout not in CLAIMS:
         raise UsageError(f"unknown benchmark {layout!r}{nearest(layout, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
     form = CLAIMS[layout]
-    unknown = next((name for name in files.columns if name not in form.columns), None)
+    unknown = next((name for name in columns if name not in form.columns), None)
     if unknown is not None:
         raise UsageError(
             f"columns: {form.name} has no field {unknown!r}{nearest(unknown, form.columns)}; "
             f"fields are: {', '.join(form.columns)}"
         )
-    if not files.files:
+    if not files:
         raise UsageError(f"no file of {form.name} is given; give {form.about}")
-    if files.texts and not form.texts:
+    if texts and not form.texts:
         raise UsageError(f"texts: the rows of {form.name} contain the documents; leave `texts` out")
     tally, names = Tally(), SystemNames()
     flat: list[dict[str, Any]] = []
-    scores: dict[str, dict[tuple[str, str], float | None]] = {}
+    score_of: dict[str, dict[tuple[str, str], float | None]] = {}
     faults: list[Fault] = []
     seen: dict[tuple[str, str], dict[tuple[str, str], set[int | None]]] = {}
-    for split, path in files.files:
+    for split, path in files:
         if split is not None and split not in CUTS:
             raise UsageError(f"data: {split!r} is not a split; splits are: {', '.join(CUTS)}")
         if path.is_dir():
             raise InputError.at(path, None, None, "is a folder; give the files in it")
         data = load(
-            [path, *files.texts],
+            [path, *texts],
             preset=form.name.replace("-", "_"),
-            map={f"extra.{form.columns[name][0]}": column for name, column in files.columns.items()},
+            map={f"extra.{form.columns[name][0]}": column for name, column in columns.items()},
         )
         labels = {row.target: None if row.value is None else int(row.value) for row in data.iter_judgments(RAW)}
-        columns = files.scores
-        if columns is None:
+        score_columns = scores
+        if score_columns is None:
             found = dict.fromkeys(name for summary in data.summaries for name in summary.extra if name.endswith(SCORE))
-            columns = list(found) if form.grouped else []
+            score_columns = list(found) if form.grouped else []
         known = dict.fromkeys(name for summary in data.summaries for name in summary.extra)
         problems = Counter(
             (name, f"there is no such column of scores{nearest(name, known)}; columns are: {', '.join(known)}")
-            for name in columns
+            for name in score_columns
             if name not in known
         )
         for document, summaries in data.items():
             doc_id = f"doc-{digest(document.text, 12)}"
             for summary in summaries:
                 about, problems_of_row = _metadata(form, summary, split)
-                row_scores, unreadable = _scores(summary, columns)
+                row_scores, unreadable = _scores(summary, score_columns)
                 problems.update([*problems_of_row, *unreadable])
                 label = labels.get(Target(document_id=document.id, system=summary.system))
                 claim, cut, dataset = digest(summary.text, 8), about["cut"], about["dataset"]
@@ -186,15 +182,15 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
                     row["human"] = {"overall": {FAITHFULNESS: label}}
                 flat.append(row)
                 for name, score in row_scores.items():
-                    scores.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
+                    score_of.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
         for (column, message), count in problems.items():
             faults.append(Fault(file_name(path), None, column, message + (f" ({count} rows)" if count > 1 else "")))
     if faults:
         raise InputError(faults)
     tally.scores = {
-        name: len(flat) - sum(score is not None for score in by_item.values()) for name, by_item in scores.items()
+        name: len(flat) - sum(score is not None for score in by_item.values()) for name, by_item in score_of.items()
     }
-    released = {name: list(_judgments(name, by_item)) for name, by_item in scores.items()}
+    released = {name: list(_judgments(name, by_item)) for name, by_item in score_of.items()}
     return Benchmark(load(flat).with_card(name=form.name), released, tally)
 
 
