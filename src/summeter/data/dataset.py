@@ -32,7 +32,7 @@ from summeter.data.formats import (
     read_rows,
     storable,
 )
-from summeter.data.frames import Rows, rows_in
+from summeter.data.frames import rows_in
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import RAW
 from summeter.data.intake import Intake
@@ -502,10 +502,12 @@ def load(
         origin = origins[0] if len(origins) == 1 else {"how": "hub", "of": origins}
         licence = card.licence or sources[0].licence
         card = card.model_copy(update={"name": sources[0].name, "licence": licence, "origin": origin})
-    memory = rows_in(data) if paths is None else None
-    if memory is not None:
+    memory: Iterator[Row] | None = None
+    if paths is None:
+        main_file, memory = rows_in(data)
         _refuse("the data are not in a file", of_file)
-    main_file = file_name(paths[0]) if memory is None else memory.name
+    else:
+        main_file = file_name(paths[0])
     faults = Faults(main_file, on_fault, columns_known=layout is None and not map)
     columns = Columns(map)
     intake = Intake(faults, columns, language)
@@ -524,14 +526,14 @@ def load(
                 Parameter("documents"), f": the rows of preset {layout.name} contain their documents; leave it out"
             )
         if memory is not None:
-            tables = [Table.of(memory.name, _in_memory(memory, faults))]
+            tables = [Table.of(main_file, _storable(memory, faults))]
         else:
             tables = list(read_tables(paths, layout, format, faults, read))
         for row in joined(layout, tables, lambda row: columns.apply(row, faults.of(row.file)), article_files, faults):
             intake.convert(layout, row)
         content = intake.finish()
     else:
-        rows = chain.from_iterable(rows_of(path) for path in paths) if memory is None else _in_memory(memory, faults)
+        rows = chain.from_iterable(rows_of(path) for path in paths) if memory is None else _storable(memory, faults)
         start = list(islice(rows, PEEKED))
         names = {name for row in start for name in row.cells}
         beside = dict.fromkeys(Path(path).parent for path in paths or () if not is_remote(path) and str(path) != "-")
@@ -728,9 +730,6 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
             yield flat_row(document, summary)
 
 
-def _in_memory(memory: Rows, faults: Faults) -> Iterator[Row]:
-    rows = (
-        storable(Row(faults.file, number, dict(cells), memory.as_text), faults)
-        for number, cells in enumerate(memory.rows, 1)
-    )
-    return faults.counted(row for row in rows if row is not None)
+def _storable(rows: Iterable[Row], faults: Faults) -> Iterator[Row]:
+    """Yield the rows in memory that can be stored; files are checked when they are read."""
+    return faults.counted(row for each in rows if (row := storable(each, faults)) is not None)

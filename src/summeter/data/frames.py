@@ -6,9 +6,9 @@ The packages of these objects are not imported; an object is recognised by its a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from summeter.data.formats import plain, repeated
+from summeter.data.formats import Row, plain, repeated
 from summeter.records import InstallError, UsageError
 
 ACCEPTED = (
@@ -20,16 +20,11 @@ _AT_ONCE = 1000
 """Number of rows of a frame that are converted at the same time."""
 
 
-class Rows(NamedTuple):
-    """The name of an object for messages, and its rows; `as_text` as in `formats.Row`."""
+def rows_in(data: Any) -> tuple[str, Iterator[Row]]:
+    """Return the name of an object for messages, and its rows.
 
-    name: str
-    rows: Iterable[Mapping[str, Any]]
-    as_text: bool = True
-
-
-def rows_in(data: Any) -> Rows:
-    """Return the rows of an object. Raises UsageError if it contains no rows, or has a repeated column."""
+    Raises UsageError if the object contains no rows, or has a repeated column.
+    """
     name = type(data).__name__
     if isinstance(data, Mapping):
         splits = [key for key, value in data.items() if hasattr(value, "column_names")]
@@ -39,27 +34,28 @@ def rows_in(data: Any) -> Rows:
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a LazyFrame of polars
         data = data.collect()
     if hasattr(data, "iter_slices"):  # polars
-        return Rows(name, _plain(data.iter_rows(named=True)))
+        return name, _plain(name, data.iter_rows(named=True))
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas
-        return Rows(name, _plain(_pandas_rows(data)))
+        return name, _plain(name, _pandas_rows(data))
     if hasattr(data, "column_names") and hasattr(data, "features"):  # Hugging Face
-        return Rows(name, _plain(data.with_format(None)))
+        return name, _plain(name, data.with_format(None))
     if hasattr(data, "__arrow_c_stream__"):
-        return Rows(name, _plain(_arrow_rows(data)))
+        return name, _plain(name, _arrow_rows(data))
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise UsageError(f"the data are {name}; give {ACCEPTED}")
-    return Rows("rows", _checked(data), as_text=False)
+    return "rows", _checked(data)
 
 
-def _checked(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+def _checked(rows: Iterable[Any]) -> Iterator[Row]:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise UsageError(f"row {number} of the data is {type(row).__name__}, not a dict; give {ACCEPTED}")
-        yield row
+        yield Row("rows", number, dict(row))
 
 
-def _plain(rows: Iterable[Mapping[Any, Any]]) -> Iterator[dict[str, Any]]:
-    return ({str(name): plain(value) for name, value in row.items()} for row in rows)
+def _plain(name: str, rows: Iterable[Mapping[Any, Any]]) -> Iterator[Row]:
+    for number, row in enumerate(rows, 1):
+        yield Row(name, number, {str(column): plain(value) for column, value in row.items()}, as_text=True)
 
 
 def _pandas_rows(frame: Any) -> Iterator[dict[Any, Any]]:

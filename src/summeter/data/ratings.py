@@ -292,7 +292,7 @@ def read_columns(
             raise UsageError(f"{ratings} is not a file of ratings; give a file with one of {suffixes}") from None
         rows = () if kind is None else read_rows(ratings, faults, kind, delimiter=delimiter, encoding=encoding)
     else:
-        rows = (Row(faults.file, number, dict(cells)) for number, cells in enumerate(rows_in(ratings).rows, 1))
+        _, rows = rows_in(ratings)
     lines: list[int] = []
 
     def contents() -> Iterator[Mapping[str, Any]]:
