@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from summeter.data.atomic import building, check_file, check_folder, write_lines, write_text, writing
 from summeter.data.dataset import Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
-from summeter.data.rows import FIELDS
+from summeter.data.rows import FIELDS, LISTS
 from summeter.records import InstallError, Judgment, Parameter, UsageError
 from summeter.tables import columns_and_cells, csv_line
 
@@ -42,7 +42,6 @@ SPLIT = "test"
 """The split of documents for which no split is given."""
 TABLES = ("documents", "summaries", "judgments")
 """The three tables of a dataset, in the order of `table_rows`."""
-_LISTS = frozenset({"references", "key_facts", "sentences"})
 _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
@@ -281,11 +280,11 @@ def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> int:
 def _native(pa: Any, name: str, values: Sequence[Any]) -> pa.Array | None:
     """Return the column as an Arrow array, or None if Parquet would change the values."""
     try:
-        column = pa.array(values, pa.list_(pa.string()) if name in _LISTS else None)
+        column = pa.array(values, pa.list_(pa.string()) if name in LISTS else None)
     except (pa.ArrowException, OverflowError, ValueError):
         return None
     simple = pa.types.is_string(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    simple = simple or pa.types.is_boolean(column.type) or name in _LISTS
+    simple = simple or pa.types.is_boolean(column.type) or name in LISTS
     return column if simple and json.dumps(column.to_pylist()) == json.dumps(values) else None
 
 
