@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import aiohttp
     from yarl import URL
 
-    from summeter.models.providers.batches import BatchAPI
-
 MAX_REPLY_BYTES = 32 * 2**20
 """Maximum size of a reply in bytes; completions usually have a few kilobytes."""
 
@@ -162,8 +160,8 @@ class HttpLLM(ABC):
 
     # Batches and other requests
 
-    def batches(self) -> BatchAPI | None:
-        """Return the vendor's batch API for this model, or None if there is none."""
+    def batches(self) -> Any:
+        """Return the vendor's batch API for this model (a `BatchAPI`), or None if there is none."""
         return None
 
     def beside(self, *segments: str) -> URL:
