@@ -40,7 +40,7 @@ It returns one value per draw (or draws x columns), NaN if undefined.
 """
 
 _CELLS = 500_000  # cells sampled at a time, which keeps the memory of one block near 8 MB
-_KEPT = 5_000_000  # maximum number of cached counts (20 MB)
+_KEPT = 20_000_000  # maximum number of cached counts (20 MB)
 _REPEATS = 8  # mean number of repetitions of a cluster above which sampling counts is faster than sampling clusters
 _MANY = 50_000
 _FEWEST_DRAWS = 2
@@ -52,14 +52,15 @@ def _sample_counts(rng: np.random.Generator, units: int, draws: int) -> Ints:
 
 
 @lru_cache(maxsize=2)
-def _cached_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+def _cached_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.unsignedinteger]]:
     """Return all draws of a seed.
 
-    They are cached because sampling is slow and the aspects of a dataset share the draws.
+    They are cached because sampling is slow and the aspects of a dataset share the draws. A count is at most the number
+    of clusters; if there are more than 255, larger counts are practically impossible, because a count has the mean 1.
     """
     rng, size = generator(seed), max(1, _CELLS // max(1, units))
-    blocks = [_sample_counts(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]
-    return np.concatenate([block.astype(np.uint32) for block in blocks or [_sample_counts(rng, units, 0)]])
+    sizes = [min(size, resamples - start) for start in range(0, resamples, size)]
+    return np.concatenate([_sample_counts(rng, units, each).astype(np.uint8) for each in sizes or [0]])
 
 
 @dataclass(frozen=True)
