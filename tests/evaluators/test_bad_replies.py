@@ -14,6 +14,7 @@ from evaluators.judging import judgments_of
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.checklist.judge import Checklist, Question
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, Strategy
@@ -110,6 +111,18 @@ def _together(coherence: int, fluency: int) -> str:
     return json.dumps({name: {"reason": reason, "score": score} for name, score in scores.items()})
 
 
+LISTED = Checklist(questions=(
+    Question(name="invented", question="Is anything invented?", good="no", not_applicable=True),
+    Question(name="order", question="Is it in order?", levels=("no", "in part", "yes"), weight=3),
+))  # fmt: skip
+
+
+def _listed(invented: str, order: str) -> str:
+    reason = 'It leaps [from the boat] } "so it\'s said" \\ { to a mill.'
+    said = {"invented": invented, "order": order}
+    return json.dumps({name: {"quote": "", "reason": reason, "answer": answer} for name, answer in said.items()})
+
+
 def _supported(*said: str) -> str:
     return json.dumps({str(number): {"response": one} for number, one in enumerate(said, 1)})
 
@@ -180,6 +193,9 @@ HARNESSES = {
     ),
     "rts.together": Harness(
         RatedTogether(rated=("coherence", "fluency")), _together(2, 5), _together(5, 5), units=2, counted=False,
+    ),
+    "checklist": Harness(
+        LISTED, _listed("no", "2"), _listed("yes", "3"), units=3, counted=False, faulty='{"invented": "maybe"}',
     ),
     "yesno": YES,
     "yesno[cot]": YES._replace(

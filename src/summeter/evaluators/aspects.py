@@ -55,6 +55,7 @@ ASPECTS: dict[str, str] = {
     "relevance": "selection of the important content (SummEval; rated 1 to 5)",
     "coverage": "how much of the important content the summary covers (rated 1 to 5)",
     "overall": "overall quality of the summary (rated 1 to 5)",
+    "checklist": "weighted mean of the questions of a checklist that apply to the summary",
 }
 """Aspect -> the quantity that it measures. A higher value means more of this quantity.
 

@@ -50,6 +50,7 @@ CATALOG: dict[str, str] = {
     "stareval": "summeter.evaluators.rating.stareval:StarEval",
     "h2h": "summeter.evaluators.rating.h2h:HeadToHead",
     "rts.together": "summeter.evaluators.rating.together:RatedTogether",
+    "checklist": "summeter.evaluators.checklist.judge:Checklist",
     "yesno": "summeter.evaluators.rating.yesno:YesNo",
     "direct": "summeter.evaluators.rating.direct:DirectAssessment",
     "geval": "summeter.evaluators.geval.geval:GEval",

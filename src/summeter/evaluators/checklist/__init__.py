@@ -1,0 +1,1 @@
+"""Judges that answer the questions of a checklist."""
