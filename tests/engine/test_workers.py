@@ -247,9 +247,9 @@ from summeter.engine.api import evaluate
 from summeter.engine.executors.processes import ProcessExecutor
 
 out, flags = sys.argv[1:]
-judge = Killer(flags=flags, documents=tuple(f"d{n}" for n in range(30)), kind="slow")
+judge = Killer(flags=flags, documents=tuple(f"d{n}" for n in range(16)), kind="slow")
 if __name__ == "__main__":
-    evaluate(rows(30), [judge], out=out, executor=ProcessExecutor(workers=2, documents_per_part=2), concurrency=1)
+    evaluate(rows(16), [judge], out=out, executor=ProcessExecutor(workers=2, documents_per_part=2), concurrency=1)
 """
 
 IN_A_NOTEBOOK = (
@@ -307,16 +307,16 @@ def test_a_driver_that_ends_takes_its_workers_along_and_is_carried_on(
     if sent == signal.SIGINT:
         assert told.decode().count("Traceback") == 1  # the driver's: the workers are silent
         assert Run(tmp_path / "run").manifest.status == "interrupted"
-    judge = Killer(flags=str(tmp_path), documents=tuple(f"d{n}" for n in range(30)), kind="slow")
+    judge = Killer(flags=str(tmp_path), documents=tuple(f"d{n}" for n in range(16)), kind="slow")
     with Journal(tmp_path / "run") as journal:
         journal.repair(Run(tmp_path / "run").manifest.judges)
         taken = len(journal.done)
     assert taken > 0
     before = {file.name for file in tmp_path.glob("d*")}
-    run = evaluate(rows(30), [judge], out=tmp_path / "run")
+    run = evaluate(rows(16), [judge], out=tmp_path / "run")
     assert run.manifest.status == "complete"
     assert before < {file.name for file in tmp_path.glob("d*")}  # there was something left
-    assert files(run.folder) == files(evaluate(rows(30), [judge], out=tmp_path / "whole").folder)
+    assert files(run.folder) == files(evaluate(rows(16), [judge], out=tmp_path / "whole").folder)
 
 
 OWN = "class Own(Killer):\n    pass\n\n\njudge = Own"
@@ -325,7 +325,7 @@ OWN = "class Own(Killer):\n    pass\n\n\njudge = Own"
 @pytest.mark.parametrize("own", [False, True])
 def test_a_script_needs_a_main_guard_where_it_defines_judges(tmp_path: Path, *, own: bool) -> None:
     script = tmp_path / "script.py"
-    text = SCRIPT.replace('if __name__ == "__main__":', "if True:").replace("range(30)", "range(0)")
+    text = SCRIPT.replace('if __name__ == "__main__":', "if True:").replace("range(16)", "range(0)")
     script.write_text(text.replace("judge = Killer", OWN) if own else text)
     command = [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": PATH}
@@ -336,7 +336,7 @@ def test_a_script_needs_a_main_guard_where_it_defines_judges(tmp_path: Path, *, 
 
 
 def test_judges_that_no_process_can_find_are_told_at_once(tmp_path: Path) -> None:
-    text = SCRIPT.replace("range(30)", "range(2)").replace("judge = Killer", OWN)
+    text = SCRIPT.replace("range(16)", "range(2)").replace("judge = Killer", OWN)
     command = [sys.executable, "-", str(tmp_path / "run"), str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": PATH}
     ended = subprocess.run(command, input=text.encode(), env=env, capture_output=True, check=False, timeout=60)
