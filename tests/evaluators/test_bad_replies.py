@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -254,24 +255,30 @@ def judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepare
     return *asyncio.run(both()), parrot
 
 
-def _replies(harness: Harness) -> Replies:
-    *_, parrot = judge(harness, harness.good)
+@cache
+def _plain(name: str) -> tuple[Prepared, list[Judgment], Parrot]:
+    """Return what a judge makes of its plain reply."""
+    return judge(HARNESSES[name], HARNESSES[name].good)
+
+
+def _replies(name: str) -> Replies:
+    harness, (*_, parrot) = HARNESSES[name], _plain(name)
     prompt = "\n\n".join(message.content for message in parrot.asked[0].messages)
     return Replies(harness.good, harness.other, prompt)
 
 
 def _pairs(cases: tuple[Case, ...]) -> list[Any]:
     return [
-        pytest.param(harness, case, id=f"{name}-{case.name}")
+        pytest.param(name, case, id=f"{name}-{case.name}")
         for name, harness in HARNESSES.items()
         for case in cases
         if (harness.counted or not case.counted) and case.name not in harness.plain
     ]
 
 
-@pytest.mark.parametrize(("harness", "case"), _pairs(BAD))
-def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
-    reply = case.build(_replies(harness))
+@pytest.mark.parametrize(("name", "case"), _pairs(BAD))
+def test_a_bad_reply_is_no_number(name: str, case: Case) -> None:
+    harness, reply = HARNESSES[name], case.build(_replies(name))
     prepared, judgments, _ = judge(harness, reply)
     if not harness.units:
         assert prepared.status == case.status, prepared
@@ -290,18 +297,20 @@ def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harness", "case"), [pair for pair in _pairs(BAD) if pair.values[0].units and pair.values[0].stored]
+    ("name", "case"),
+    [pair for pair in _pairs(BAD) if (harness := HARNESSES[str(pair.values[0])]).units and harness.stored],
 )
-def test_a_stored_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
-    reply = case.build(_replies(harness))
+def test_a_stored_bad_reply_is_no_number(name: str, case: Case) -> None:
+    harness, reply = HARNESSES[name], case.build(_replies(name))
     judgments = harness.evaluator.read(reply, ITEM, "strict", "sig")
     assert [judgment.status for judgment in judgments] == [case.status] * harness.units
 
 
-@pytest.mark.parametrize(("harness", "case"), _pairs(ODD))
-def test_odd_replies_equal_the_plain_one(harness: Harness, case: Case) -> None:
-    prepared, judgments, _ = judge(harness, case.build(_replies(harness)))
-    plain_prepared, plain, _ = judge(harness, harness.good)
+@pytest.mark.parametrize(("name", "case"), _pairs(ODD))
+def test_odd_replies_equal_the_plain_one(name: str, case: Case) -> None:
+    harness = HARNESSES[name]
+    prepared, judgments, _ = judge(harness, case.build(_replies(name)))
+    plain_prepared, plain, _ = _plain(name)
     assert prepared.data == plain_prepared.data
     assert prepared.status == "ok"
     assert [judgment.status for judgment in judgments] == ["ok"] * harness.units
