@@ -11,7 +11,8 @@ from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.data.dataset import Dataset, load
-from summeter.meta._bias import _length_sums, bias, family_of, length_statistics, sign_p
+from summeter.meta._bias import _length_sums, bias, length_statistics, own_family, sign_p
+from summeter.meta.options import Families
 from summeter.records import Judgment, UsageError
 from summeter.stats import OrderEffect
 
@@ -144,11 +145,14 @@ def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
 
 
 def test_family_from_the_model_name() -> None:
-    families = {"A": "gpt", "B": "llama"}
-    assert family_of("rts", "rts|v:1", "openai/GPT-4o", families, {}) == "gpt"
-    assert family_of("rts", "rts|v:1", "gpt-llama-mix", families, {}) is None
-    assert family_of("rts", "rts|v:1", None, families, {}) is None
-    assert family_of("rts", "rts|v:1", "gpt", {"A": "gpt"}, {"rts|v:1": "x"}) == "x"
+    def family(model: str | None, options: Families) -> str | None:
+        return own_family("rts", "rts|v:1", model, ["A", "B"], options)[0]
+
+    two = Families(families={"A": "gpt", "B": "llama"})
+    assert family("openai/GPT-4o", two) == "gpt"
+    assert family("gpt-llama-mix", two) is None
+    assert family(None, two) is None
+    assert family("gpt", Families(families={"A": "gpt"}, judge_families={"rts|v:1": "x"})) == "x"
 
 
 def test_nothing_to_audit() -> None:

@@ -83,6 +83,26 @@ def test_figures_by_hand() -> None:
     assert study.verdict == "useful with correction"
 
 
+def test_bias_towards_the_judges_own_family() -> None:
+    """The judge gives 4 of 10 summaries of its family, and 1 of 10 of the other, one more than people do."""
+    rows = [
+        {"item": f"{system}{i}", "document": i, "system": system, "judge": 1 + (i < generous), "human": 1 + (i > 8)}
+        for system, generous in (("own", 4), ("other", 1)) for i in range(10)
+    ]  # fmt: skip
+    families: dict[str, Any] = {"families": {"own": "a", "other": "b"}, "resamples": 50}
+    row = sm.trust(rows, document="document", judge_families={"judge": "a"}, **families).one(
+        statistic="bias_own_family"
+    )
+    assert row.value == pytest.approx(0.3)
+    assert row.low is not None
+    assert row.low < 0.3 < (row.high or 0)
+    assert (row.n, row.details["family"], row.details["own_systems"]) == (20, "a", ["own"])
+    for more, why in (({}, "family is unknown"), ({"judge_families": {"judge": "c"}}, "no system belongs")):
+        undefined = sm.trust(rows, **families, **more).one(statistic="bias_own_family")
+        assert undefined.value is None
+        assert why in (undefined.reason or "")
+
+
 def test_ratings_on_another_scale_are_for_ranking_only() -> None:
     rng = random.Random(4)
     rows = []
@@ -167,7 +187,10 @@ def test_the_command_prints_one_screen_and_json(tmp_path: Path) -> None:
     assert {row["statistic"] for row in printed["rows"]} >= STATISTICS
     assert {row["study"] for row in printed["rows"]} == {"trust"}
     assert command(str(file), "-o", str(tmp_path / "card.md")).exit_code == 0
-    assert "| agreement with people |" in (tmp_path / "card.md").read_text()
+    card = (tmp_path / "card.md").read_text()
+    assert card.startswith("## judge: replaces people here\n")
+    assert "| agreement with people |" in card
+    assert all(text in card for text in ("Rule: ", f"summeter {sm.__version__}", r"judge\|file:votes.csv\|v:1"))
 
 
 def test_the_command_on_a_run(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ import typer
 from summeter.cli.common import check_unread, in_options
 from summeter.cli.studies import Given, study_command
 from summeter.meta import trust as study
-from summeter.meta._trust import TrustStudy
 from summeter.meta.results import Study
+from summeter.meta.trust_study import TrustStudy
 from summeter.records import UsageError
 
 app = typer.Typer()
@@ -45,7 +45,8 @@ def trust(
         names = ("delimiter", "encoding", "ratings", "on")
         reading = {"format": given.reading["input_format"], **{name: given.reading[name] for name in names}}
         result = study(sources[0], reading=reading, **values)
-    given.parts = [part if not isinstance(part, str) else in_options(part) for part in result.parts()]
+    parts = result.card() if given.output.format == "markdown" else result.parts()
+    given.parts = [part if not isinstance(part, str) else in_options(part) for part in parts]
     given.fields = {"verdict": result.verdict}
     return [result]
 

@@ -79,24 +79,36 @@ def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
         if lengths:
             rows += length_rows(matrix, lengths, options.length, resample)
         if options.families:
-            rows.append(self_preference(matrix, options.families, options.judge_families or {}, resample))
+            rows.append(self_preference(matrix, options, resample))
     if matrices and not options.families:
         notes.append("self-preference was not audited, because no families were given")
     return Study("bias", rows, notes)
 
 
-def family_of(
-    judge: str, signature: str, model: str | None, families: Mapping[str, str], judge_families: Mapping[str, str]
-) -> str | None:
-    """Return the family of a judge, or None if it is unknown.
+def own_family(
+    judge: str, signature: str, model: str | None, systems: Sequence[str], options: Families
+) -> tuple[str | None, list[str], str | None]:
+    """Return the family of a judge, the systems that belong to it, and why they cannot be compared with the others.
 
-    The judge is looked up by name, signature or model.
+    The judge is looked up by name, signature or model; if it is not found, its family is the only one whose name is
+    part of the name of its model. The reason is None if there are systems on both sides.
     """
-    for name in (judge, signature, model):
-        if name is not None and name in judge_families:
-            return judge_families[name]
-    fitting = [family for family in dict.fromkeys(families.values()) if family.casefold() in (model or "").casefold()]
-    return fitting[0] if len(fitting) == 1 else None
+    families, given = options.families or {}, options.judge_families or {}
+    known = list(dict.fromkeys(families.values()))
+    fitting = [family for family in known if family.casefold() in (model or "").casefold()]
+    named_family = next((given[name] for name in (judge, signature, model or "") if name in given), None)
+    family = named_family or (fitting[0] if len(fitting) == 1 else None)
+    own = [system for system in systems if family is not None and families.get(system) == family]
+    reason = None
+    if not families:
+        reason = "no families of systems were given (option families)"
+    elif family is None:
+        reason = f"the judge's family is unknown; give it in judge_families (families: {', '.join(known)})"
+    elif not own:
+        reason = f"no system belongs to the judge's family {family}"
+    elif len(own) == len(systems):
+        reason = "every system belongs to the judge's family"
+    return family, own, reason
 
 
 def lengths_of(data: Gold | None, unit: str) -> dict[tuple[str, str], int]:
@@ -228,27 +240,16 @@ def length_statistics(sums: Floats) -> Floats:
     return np.stack([np.clip(partial, -1, 1), r[:, 0, 1], r[:, 1, 2], r[:, 0, 1] - r[:, 1, 2]], axis=1)
 
 
-def self_preference(
-    matrix: Group, families: Mapping[str, str], judge_families: Mapping[str, str], resample: Resampling
-) -> Row:
+def self_preference(matrix: Group, options: Families, resample: Resampling) -> Row:
     """Return the row on the judge's preference for systems of its family, relative to people's."""
     judge, grid = matrix.sample.judge, matrix.grid
-    family = family_of(judge.judge, judge.signature, judge.model, families, judge_families)
-    own = np.array([family is not None and families.get(system) == family for system in grid.systems])
+    family, names, reason = own_family(judge.judge, judge.signature, judge.model, grid.systems, options)
+    own = np.array([system in names for system in grid.systems])
     included = grid.complete
-    names = [system for system, is_own in zip(grid.systems, own, strict=True) if is_own]
     about = merged(matrix.about(), details={"family": family, "own_systems": names})
     about |= {"study": "self_preference", "level": Level.SUMMARY.value, "statistic": "self_preference",
               "n": int(included.sum()), "missing": int((~included).sum())}  # fmt: skip
     bootstrap = resample(np.arange(len(grid.documents)))
-    reason = None
-    if family is None:
-        known = ", ".join(dict.fromkeys(families.values()))
-        reason = f"the judge's family is unknown; give it in judge_families (families: {known})"
-    elif not own.any():
-        reason = f"no system belongs to the judge's family {family}"
-    elif own.all():
-        reason = "every system belongs to the judge's family"
     scales = [float(side[included].std()) if included.any() else 0.0 for side in (grid.judge, grid.gold)]
     if reason is None and min(scales) < 1e-12:
         reason = "the scores of one side are constant"
@@ -257,14 +258,13 @@ def self_preference(
     gap = grid.judge / scales[0] - grid.gold / scales[1]
     sums, counts = (_by_side(part, own) for part in (np.where(included, gap, 0.0), included.astype(np.float64)))
     interval = bootstrap.interval(
-        lambda weights: _difference(weights @ sums.T, weights @ counts.T),
+        lambda weights: difference_of_means(weights @ sums.T, weights @ counts.T),
         undefined="the judge's family or the other systems have no summary with both scores",
     )
     if interval.value is not None:
+        totals = counts.sum(axis=1)[None]
         by_judge, by_people = (
-            float(
-                _difference(_by_side(np.where(included, side, 0.0), own).sum(axis=1)[None], counts.sum(axis=1)[None])[0]
-            )
+            float(difference_of_means(_by_side(np.where(included, side, 0.0), own).sum(axis=1)[None], totals)[0])
             for side in (grid.judge, grid.gold)
         )
         about = merged(about, details={"judge_difference": by_judge, "people_difference": by_people})
@@ -276,7 +276,7 @@ def _by_side(values: Floats, own: Bools) -> Floats:
     return np.stack([values[own].sum(axis=0), values[~own].sum(axis=0)])
 
 
-def _difference(sums: Floats, counts: Floats) -> Floats:
+def difference_of_means(sums: Floats, counts: Floats) -> Floats:
     """Return the mean of own systems minus the mean of others for each row.
 
     Inputs are rows x 2 matrices. The result is NaN if one side is empty.

@@ -20,15 +20,16 @@ from pydantic import Field
 from summeter.choices import AggregationRule, Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta._agree import VotesOptions, pair_with_others, votes_to_compare
-from summeter.meta._bias import LENGTHS, length_estimates
+from summeter.meta._bias import LENGTHS, difference_of_means, length_estimates, own_family
 from summeter.meta.gold import PEOPLE
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
 from summeter.meta.judged_file import LABELS, FileColumns, JudgedItems, read_judged
 from summeter.meta.measure import estimate
-from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Judges, JudgmentSet, study
-from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
+from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Families, Judges, JudgmentSet, study
+from summeter.meta.results import Row, interval_row, merged, named, resampling
 from summeter.meta.sample import Rater, Sample, are_decisions, rounded, rows_by_name
 from summeter.meta.selection import check_known, group_fields, meta_input
+from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
 from summeter.meta.verdicts import POWER, SAME, listed
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
@@ -45,9 +46,8 @@ from summeter.stats import (
 from summeter.stats.alt_test import FEWEST_ITEMS, SCORES, AltTest, Wins, alt_test, balance, wins
 from summeter.stats.base import Floats, mean_present, ratio, undefined
 from summeter.stats.prevalence import effective_size, rogan_gladen
-from summeter.tables import Column, Table, interval, number, with_interval
+from summeter.tables import with_interval
 
-STUDY = "trust"
 REPLACES = "replaces people here"
 CORRECTED = "useful with correction"
 RANKS = "for ranking only"
@@ -83,7 +83,7 @@ COLUMN = CommandLine(metavar="COLUMN")
 _KNOWN = ("kappa_cohen", "alpha_nominal", "alpha_ordinal", "alpha_interval", "icc", "spearman", "pearson")
 
 
-class TrustOptions(Judges, JudgmentSet, By, Draws):
+class TrustOptions(Judges, JudgmentSet, By, Families, Draws):
     """The options of `trust`."""
 
     judge: str | None = Field(
@@ -166,34 +166,6 @@ class TrustOptions(Judges, JudgmentSet, By, Draws):
         return ends
 
 
-class TrustStudy(Study):
-    """The result of `trust`. `print` shows the verdict, its rule, the statistics and what they assume."""
-
-    @property
-    def verdict(self) -> str | None:
-        """The verdict, or None if several judges or aspects were studied (see `details.verdict` of their rows)."""
-        verdicts = [row.details["verdict"] for row in self.where(statistic="agreement", system=None)]
-        return verdicts[0] if len(verdicts) == 1 else None
-
-    def parts(self) -> list[Table | str]:
-        """Return the verdicts, the tables, and the assumptions."""
-        shown: list[Table | str] = []
-        for head in (row for row in self if row.statistic == "agreement"):
-            rows = [row for row in self if (row.signature, row.aspect, row.details.get("run")) == _key(head)]
-            shown += [
-                head.details["sentence"],
-                f"Rule: {head.details['rule']}.",
-                _table(rows),
-                *_undefined(rows),
-                *_group_lines(rows),
-            ]
-        return [*shown, *_assumptions(self.rows), *self.notes]
-
-
-def _key(row: Row) -> tuple[str | None, str | None, Any]:
-    return row.signature, row.aspect, row.details.get("run")
-
-
 @study(TrustOptions)
 def trust(votes: Source, gold: Gold | None, options: TrustOptions) -> TrustStudy:
     """Measure how far a judge can be trusted, and give a verdict.
@@ -206,8 +178,9 @@ def trust(votes: Source, gold: Gold | None, options: TrustOptions) -> TrustStudy
     `baseline_majority`, `baseline_length` and `baseline_random` (by the same coefficient), `alt_test_winning_rate`
     (`details.curve` over epsilon), `alt_test_advantage_probability`, `alt_test_winning_rate_of_constant`, the variants
     `alt_test_winning_rate_by_document` and `alt_test_winning_rate_balanced` where they matter, `sensitivity`,
-    `specificity`, `rate_raw`, `rate_corrected`, `rate_ppi`, `bias` (judge minus people), `partial_pearson`,
-    `length_judge`, `length_people`, `length_gap`, `system_ranking` and `labels_needed`.
+    `specificity`, `rate_raw`, `rate_corrected`, `rate_ppi`, `bias` (judge minus people), `bias_own_family` (the bias on
+    systems of the judge's family minus that on the others), `partial_pearson`, `length_judge`, `length_people`,
+    `length_gap`, `system_ranking` and `labels_needed`.
 
     Raises InputError for faulty votes, and UsageError if a column or the judge is absent or ambiguous.
     """
@@ -382,6 +355,11 @@ class _Judged:
         return ~np.isnan(self.judge) & ~np.isnan(self.merged)
 
     @property
+    def annotators(self) -> int:
+        """Number of people who voted."""
+        return int((~np.isnan(self.people)).any(axis=1).sum())
+
+    @property
     def documents(self) -> Any:
         """Document of each item."""
         return self.items.sample.units.document.codes
@@ -429,6 +407,7 @@ class _Judged:
             "scale": "labels" if self.labels else "ratings", "saving": saving,
             "order": None if order is None else order.value,
             "same": float((self.judge == self.merged)[self.known].mean()) if pair.n else None, "gain": gain.value,
+            "documents": documents, "annotators": self.annotators,
         }  # fmt: skip
         rows = [interval_row(agreement, about, statistic="agreement", details=details)]
         rows += self._ceiling(about)
@@ -444,7 +423,7 @@ class _Judged:
         self, verdict: str, agreement: Estimate, order: Estimate | None, tests: _Tests, saving: float | None, bias: Row
     ) -> str:
         judge = self.items.sample.judge
-        coefficient = _COEFFICIENTS.get(self.coefficient, self.coefficient)
+        coefficient = COEFFICIENTS.get(self.coefficient, self.coefficient)
         facts = [f"{coefficient} is undefined ({agreement.reason})"]
         if agreement.value is not None:
             shown = with_interval(agreement.value, agreement.low, agreement.high, 2)
@@ -474,8 +453,7 @@ class _Judged:
         return text
 
     def _ceiling(self, about: Mapping[str, Any]) -> Iterator[Row]:
-        voters = int((~np.isnan(self.people)).any(axis=1).sum())
-        if voters < 2:
+        if self.annotators < 2:
             reason = "one annotator, or merged votes; at least 2 are needed"
             yield interval_row(undefined(reason, 0, len(self.judge)), about, statistic="human_ceiling")
             return
@@ -494,7 +472,7 @@ class _Judged:
         )
         both = beside.take(beside.complete & pairs.complete)
         judge = estimate(both, self.coefficient, _NO_DRAWS) if both.n else None
-        details = {"annotators": voters, "judge": None if judge is None else judge.value}
+        details = {"annotators": self.annotators, "judge": None if judge is None else judge.value}
         yield interval_row(got, about, statistic="human_ceiling", details=details)
 
     def _baselines(self, about: Mapping[str, Any]) -> Iterator[Row]:
@@ -548,7 +526,7 @@ class _Judged:
             why = "the judge is not on people's scale"
         if why is not None:
             none = AltTest(None, None, (), options.epsilon, 0.05, why)
-            return _Tests(none, none, None, None, None, None, ())
+            return _Tests(none, none, None, None, None, None, None, None, ())
         compare: Any = score
         if options.similarity is not None and self.names:
             similarity, names = options.similarity, self.names
@@ -566,27 +544,29 @@ class _Judged:
             balanced, of_balanced_constant = (
                 alt_test(each, options.epsilon, weights=weights, clusters=clusters) for each in (won, constant)
             )
-        return _Tests(plain, of_constant, clustered, balanced, of_balanced_constant, won, raters)
+        return _Tests(plain, of_constant, clustered, balanced, of_balanced_constant, won, constant, clusters, raters)
 
     def _alt_rows(self, tests: _Tests, about: Mapping[str, Any]) -> Iterator[Row]:
-        def row(test: AltTest, statistic: str, **details: Any) -> Row:
+        def row(
+            statistic: str, test: AltTest, won: Wins | None = None, clusters: Any = None, **details: Any
+        ) -> Row:  # fmt: skip
             each = [{**one._asdict(), "annotator": tests.raters[one.annotator].judge} for one in test.annotators]
             n = max((one.n for one in test.annotators), default=0)
             got = undefined(test.reason or "", n) if test.winning_rate is None else Estimate(test.winning_rate, n)
-            details = {"epsilon": test.epsilon, "alpha": test.alpha, "annotators": each, **details}
+            details |= {"epsilon": test.epsilon, "alpha": test.alpha, "advantage": test.advantage, "annotators": each}
+            if won is not None:
+                rates = (alt_test(won, epsilon, clusters=clusters).winning_rate for epsilon in _CURVE)
+                details["curve"] = [list(point) for point in zip(_CURVE, rates, strict=True)]
             return interval_row(got, about, statistic=statistic, details=details)
 
-        curve = None if tests.won is None else [
-            [epsilon, alt_test(tests.won, epsilon).winning_rate] for epsilon in _CURVE
-        ]  # fmt: skip
-        yield row(tests.plain, "alt_test_winning_rate", curve=curve)
+        yield row("alt_test_winning_rate", tests.plain, tests.won)
         yield interval_row(self._advantage(tests), about, statistic="alt_test_advantage_probability")
-        yield row(tests.constant, "alt_test_winning_rate_of_constant")
+        yield row("alt_test_winning_rate_of_constant", tests.constant, tests.constant_won)
         if tests.clustered is not None:
-            yield row(tests.clustered, "alt_test_winning_rate_by_document")
+            yield row("alt_test_winning_rate_by_document", tests.clustered, tests.won, tests.clusters)
         if tests.balanced is not None and tests.balanced_constant is not None:
             constant = tests.balanced_constant.winning_rate
-            yield row(tests.balanced, "alt_test_winning_rate_balanced", of_constant=constant)
+            yield row("alt_test_winning_rate_balanced", tests.balanced, of_constant=constant)
 
     def _advantage(self, tests: _Tests) -> Estimate:
         if tests.won is None or tests.plain.advantage is None:
@@ -650,7 +630,8 @@ class _Judged:
         gap = self.judge - self.merged
         if self.names or not self.on_scale:
             why = "labels without an order" if self.names else "the judge is not on people's scale"
-            yield interval_row(undefined(why), about, statistic="bias")
+            for name in ("bias", "bias_own_family"):
+                yield interval_row(undefined(why), about, statistic=name)
         else:
             whole = draws(self.documents[self.known]).mean(gap[self.known])
             yield interval_row(whole, about, statistic="bias")
@@ -658,11 +639,30 @@ class _Judged:
                 rows = mask & self.known
                 got = draws(self.documents[rows]).mean(gap[rows])
                 yield interval_row(got, about, group_fields(column, value), statistic="bias")
+            yield self._own_family(gap, about)
         if lengths is not None and not self.names and (used := self.known & ~np.isnan(lengths)).any():
             bootstrap = draws(self.documents[used])
             yield from length_estimates(
                 self.scores[used], self.merged[used], lengths[used], bootstrap.codes, bootstrap, about
             )
+
+    def _own_family(self, gap: Floats, about: Mapping[str, Any]) -> Row:
+        """Return the judge's bias on the systems of its family, minus its bias on the others."""
+        system, judge = self.items.sample.units.system, self.items.sample.judge
+        names = [name for name in system.used() if name is not None]
+        family, own, why = own_family(judge.judge, judge.signature, judge.model, names, self.options)
+        details = {"family": family, "own_systems": own}
+        known = self.known & ~system.equal(None)
+        if why is not None:
+            return interval_row(undefined(why, int(known.sum())), about, statistic="bias_own_family", details=details)
+        sides = np.stack([system.equal(*own), ~system.equal(*own)], axis=1)[known].astype(np.float64)
+        bootstrap = self.options.resampling(self.documents[known])
+        sums, counts = bootstrap.sums(sides * gap[known][:, None]), bootstrap.sums(sides)
+        got = bootstrap.interval(
+            lambda weights: difference_of_means(weights @ sums, weights @ counts),
+            undefined="the judge's family or the other systems have no item with both votes",
+        )
+        return interval_row(got, about, statistic="bias_own_family", details=details)
 
     def _ranking(self, about: Mapping[str, Any]) -> Row:
         system = self.items.sample.units.system
@@ -693,10 +693,15 @@ class _Judged:
             for gap in [mean[first] - mean[second]]
         ]
         found = [pair.better for pair in by_people]
+        turned = [
+            [pair.first, pair.second]
+            for pair, a, b in zip(by_people, *signs, strict=True)
+            if pair.better is not None and a * b < 0
+        ]
         details = {
             "systems": len(systems.names), "significant": sum(better is not None for better in found),
             "confirmed": sum(a is not None and a == b.better for a, b in zip(found, by_judge, strict=True)),
-            "reversed": sum(better is not None and bool(a * b < 0) for better, a, b in zip(found, *signs, strict=True)),
+            "reversed": len(turned), "reversed_pairs": turned,
             "means": {str(name): pair for name, *pair in zip(systems.names, tables[0][1], tables[1][1], strict=True)},
         }  # fmt: skip
         alike = Estimate(float((signs[0] == signs[1]).mean()), len(first))
@@ -773,6 +778,8 @@ class _Tests:
     balanced: AltTest | None
     balanced_constant: AltTest | None
     won: Wins | None
+    constant_won: Wins | None
+    clusters: Any
     raters: tuple[Rater, ...]
 
     @property
@@ -840,89 +847,3 @@ def _count(test: AltTest) -> str:
 def _mode(values: Floats) -> float:
     known, counts = np.unique(values, return_counts=True)
     return float(known[counts.argmax()])
-
-
-# ---- text ----
-
-_TITLES = {
-    "agreement": "agreement with people", "human_ceiling": "people among themselves",
-    "baseline_constant": "  judge's usual vote", "baseline_majority": "  people's usual vote",
-    "baseline_length": "  by length", "baseline_random": "  votes shuffled",
-    "alt_test_winning_rate": "alt-test, winning rate", "alt_test_winning_rate_by_document": "  by document",
-    "alt_test_winning_rate_of_constant": "  of a constant", "alt_test_winning_rate_balanced": "  labels weighted",
-    "alt_test_advantage_probability": "  advantage", "sensitivity": "sensitivity", "specificity": "specificity",
-    "rate_raw": "rate by the judge", "rate_corrected": "  Rogan-Gladen", "rate_ppi": "  prediction-powered",
-    "bias": "judge minus people", "partial_pearson": "effect of length", "system_ranking": "pairs of systems",
-    "labels_needed": "labels needed",
-}  # fmt: skip
-_COEFFICIENTS = {
-    "kappa_cohen": "Cohen's kappa", "alpha_interval": "Krippendorff's alpha", "spearman": "rank correlation"
-}  # fmt: skip
-
-
-def _table(rows: Sequence[Row]) -> Table:
-    """Return the table of the defined rows that are not about a group."""
-    lines = []
-    for statistic, title in _TITLES.items():
-        for row in rows:
-            if row.statistic != statistic or _group(row) or row.value is None:
-                continue
-            remark = row.reason if statistic in {"rate_corrected", "rate_ppi"} else None
-            if statistic == "agreement":
-                remark = _COEFFICIENTS.get(row.details["coefficient"], row.details["coefficient"])
-            elif statistic == "system_ranking":
-                remark = "ordered alike; {confirmed} of {significant} significant confirmed".format(**row.details)
-            elif statistic == "labels_needed":
-                remark = f"to {row.details['to']}, with probability {row.details['power']:g}"
-            value = number(row.value, 0 if statistic == "labels_needed" else 3)
-            lines.append((title, value, interval(row.low, row.high), row.n, remark))
-    heads = (Column(""), Column("value", "right"), Column("interval"), Column("n", "right"), Column(""))
-    return Table(heads, tuple(lines))
-
-
-def _undefined(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a sentence that gives the reasons why statistics are undefined."""
-    reasons: dict[str, list[str]] = {}
-    for row in rows:
-        if row.value is None and row.statistic in _TITLES and not _group(row):
-            reasons.setdefault(row.reason or "", []).append(_TITLES[row.statistic].strip())
-    if reasons:
-        yield "No value: " + "; ".join(f"{', '.join(titles)}: {why}" for why, titles in reasons.items()) + "."
-
-
-def _group(row: Row) -> str | None:
-    return row.system or row.domain or row.category or row.details.get("group")
-
-
-def _group_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a sentence on the groups between which the judge's bias differs most, per column."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.statistic == "bias" and _group(row) and row.value is not None:
-            column = "system" if row.system else "domain" if row.domain else row.details.get("by", "category")
-            groups.setdefault(column, []).append(row)
-    for column, several in groups.items():
-        low, high = (choose(several, key=lambda row: row.value or 0.0) for choose in (min, max))
-        ends = (f"{row.value:+.2f} {interval(row.low, row.high, 2)} ({_group(row)})" for row in (low, high))
-        yield f"Judge minus people by {column}: from {' to '.join(ends)}."
-
-
-def _assumptions(rows: Sequence[Row]) -> list[str]:
-    """Return what the shown statistics assume."""
-    shown = {row.statistic for row in rows if row.value is not None}
-    labels = any(row.details.get("scale") == "labels" for row in rows)
-    methods = dict.fromkeys(row.interval for row in rows if row.statistic == "agreement" and row.interval)
-    texts = [f"Agreement is with the {'majority' if labels else 'mean'} of people; ties are left out."]
-    if "human_ceiling" in shown:
-        texts.append("People among themselves: each vote against the merged votes of the other people on the item.")
-    if "alt_test_winning_rate" in shown:
-        texts.append(
-            "Alt-test (Calderon et al., 2025): share of annotators whom the judge can replace at the price epsilon; "
-            "Benjamini-Yekutieli at 0.05. It passes from 0.5 on."
-        )
-    if "rate_corrected" in shown:
-        texts.append(
-            "Rogan-Gladen assumes that sensitivity and specificity on labelled items hold for the others; "
-            "prediction-powered assumes that labelled items are a random sample."
-        )
-    return [*texts, *methods]

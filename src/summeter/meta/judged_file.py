@@ -359,7 +359,7 @@ class _Table:
                 votes[item, rater] = (row, column)
         self.faults.stop()
         values, names_, notes = self._values(votes, len(first), len(raters))
-        source = f"file:{self.faults.file}|v:1"
+        source = f"file:{Path(self.faults.file).name}|v:1"
         everybody = (role.judge, *role.human)
         people = tuple(Rater(name, f"{name}|{source}", None, aspect or "") for name in everybody)
         columns = {
