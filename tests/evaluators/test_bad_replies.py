@@ -17,6 +17,7 @@ from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.checklist.judge import Checklist, Question
 from summeter.evaluators.claims.factscore import FactScore
+from summeter.evaluators.entailment.faithlens import FaithLens
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, Strategy
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
@@ -59,7 +60,8 @@ class Harness(NamedTuple):
     """An evaluator, two different good replies, and the number of judgments per item.
 
     `plain` names cases that are good replies in this evaluator's published form. `settled` are good replies to the
-    questions of other steps, by name of their schema. If `stored` is false, it reads no stored replies.
+    questions of other steps, by name of their schema. If `stored` is false, it reads no stored replies. If `json` is
+    false, replies contain tags instead of JSON, and there is no repair turn.
     """
 
     evaluator: Evaluator
@@ -71,6 +73,7 @@ class Harness(NamedTuple):
     settled: Mapping[str, str] = MappingProxyType({})
     stored: bool = True
     faulty: str = '{"score": 5}'
+    json: bool = True
 
 
 RTS = Harness(
@@ -222,6 +225,17 @@ HARNESSES = {
 }  # fmt: skip
 
 
+# Changes of JSON that leave a reply in tags complete.
+_OF_JSON = frozenset({
+    "cut inside a string of a wrapper", "a string that holds the JSON", "unescaped quote", "comment inside",
+    "doubled key", "good, then a broken second thought",
+})  # fmt: skip
+HARNESSES["faithlens"] = Harness(
+    FaithLens(claims="summary"), "<reason>It's not in the text.</reason>\n<answer>No</answer>",
+    "<answer>yes</answer>", units=1, counted=False, plain=_OF_JSON, stored=False, json=False,
+)  # fmt: skip
+
+
 def _from_schema(judge: RatingJudge) -> Harness:
     """Return a harness of a rating judge: good replies have the first and the last value of each field."""
 
@@ -306,7 +320,7 @@ def test_a_stored_bad_reply_is_no_number(name: str, case: Case) -> None:
     assert [judgment.status for judgment in judgments] == [case.status] * harness.units
 
 
-@pytest.mark.parametrize(("name", "case"), _pairs(ODD))
+@pytest.mark.parametrize(("name", "case"), [pair for pair in _pairs(ODD) if HARNESSES[pair.values[0]].json])
 def test_odd_replies_equal_the_plain_one(name: str, case: Case) -> None:
     harness = HARNESSES[name]
     prepared, judgments, _ = judge(harness, case.build(_replies(name)))
@@ -318,7 +332,7 @@ def test_odd_replies_equal_the_plain_one(name: str, case: Case) -> None:
     assert bare == [judgment.model_copy(update={"calls": ()}) for judgment in plain]
 
 
-@pytest.mark.parametrize("name", HARNESSES)
+@pytest.mark.parametrize("name", [name for name, harness in HARNESSES.items() if harness.json])
 def test_one_repair_turn_names_the_fault(name: str) -> None:
     harness = HARNESSES[name]
     prepared, judgments, parrot = judge(harness, harness.faulty, repair=True)

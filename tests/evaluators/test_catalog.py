@@ -221,8 +221,8 @@ def other_values(annotation: Any) -> list[Any]:
     return [value for inner in get_args(annotation) for value in other_values(inner)]
 
 
-# These need what the fakes lack: trained weights, a table of baselines, probable words.
-NOT_FAKED = ("summac[method=conv]", "bertscore[rescale=true]", "minicheck[network=llm]")
+# These need what the fakes lack: trained weights, a table of baselines.
+NOT_FAKED = ("summac[method=conv]", "bertscore[rescale=true]")
 SETTINGS = [
     spec
     for name in NAMES

@@ -204,12 +204,13 @@ def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings |
     sent = sent or Sent(Prices({}))
 
     def missing(request: Request) -> Completion:
-        text = json.dumps(example(request.schema_ or {"type": "object"}))
+        text = request.example or json.dumps(example(request.schema_ or {"type": "object"}))
         # Different calls get different replies, so that later prompts that contain them differ too.
         text = text.replace(_VARIES, f"{request.key[:5]} length")
         sent.call(model, request, text, tally)
-        logprobs = tuple(TokenLogprobs(token=token, logprob=0.0) for token in text) if request.top_logprobs else None
-        return Completion(text=text, finish_reason="stop", logprobs=logprobs)
+        pieces = [] if request.top_logprobs is None else [text] if request.example else text
+        logprobs = tuple(TokenLogprobs(token=piece, logprob=0.0) for piece in pieces)
+        return Completion(text=text, finish_reason="stop", logprobs=logprobs or None)
 
     return BoundLLM(Stored(model, sent.stored, missing), settings)
 

@@ -36,6 +36,7 @@ CATALOG: dict[str, str] = {
     "qafacteval": "summeter.evaluators.questions.qafacteval:QAFactEval",
     "alignscore": "summeter.evaluators.entailment.alignscore:AlignScore",
     "minicheck": "summeter.evaluators.entailment.minicheck:MiniCheck",
+    "faithlens": "summeter.evaluators.entailment.faithlens:FaithLens",
     "lite2pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite2Pyramid",
     "lite3pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite3Pyramid",
     "a2cu": "summeter.evaluators.seq2seq.a2cu:A2CU",

@@ -241,6 +241,26 @@ def read_answer(
         raise
 
 
+def read_tagged(text: str, tag: str, values: Mapping[str, T]) -> T:
+    """Return the value of the only element `<tag>` after the thoughts of a reply without JSON.
+
+    `values` maps the possible contents, in lower case. The contents of other elements named `reason` are not read.
+    Raises ReplyError if there is no such element, more than one, or one with other contents; its kind is "refused" if
+    the text starts like a refusal.
+
+    >>> read_tagged("<think>No? Yes.</think><answer> Yes </answer>", "answer", {"yes": 1, "no": 0})
+    1
+    """
+    body = answer_text(text)
+    if is_refusal(body):
+        raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
+    opening, *rest = re.split(f"<{tag}>", re.sub(r"<reason>.*?</reason>", "", body, flags=re.DOTALL))
+    content, closing, _ = rest[0].partition(f"</{tag}>") if rest else ("", "", opening)
+    if len(rest) != 1 or not closing or content.strip().lower() not in values:
+        raise ReplyError(f"the reply has no single <{tag}> of {' or '.join(values)}: {show(body[-200:])}")
+    return values[content.strip().lower()]
+
+
 def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object with its keys normalised by `choice`.
 

@@ -74,7 +74,7 @@ class TokenLogprobs(Record):
         return candidates
 
 
-_TURNS = frozenset({"messages", "unkeyed"})
+_ASIDE = frozenset({"messages", "unkeyed", "example"})
 
 
 class Request(Record):
@@ -86,7 +86,7 @@ class Request(Record):
     token of the reply. `format` is the strictest format that the server is asked to enforce; a server that does not
     support this format is asked for the next weaker one, which is recorded in `Completion.format`. `schema_` is the
     JSON schema of the reply. `unkeyed` holds the messages with unkeyed fence codes if `messages` contain keyed ones;
-    the key and the stored request are computed from the unkeyed messages.
+    the key and the stored request are computed from the unkeyed messages. `example` is the reply of a dry run.
     """
 
     model: str
@@ -100,13 +100,14 @@ class Request(Record):
     draw: int = 0
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
     unkeyed: tuple[Message, ...] | None = Field(default=None, exclude=True, repr=False)
+    example: str | None = Field(default=None, exclude=True, repr=False)
 
     # Prompts are long, and the key is used several times per call: text and hash are cached.
     @cached_property
     def canonical(self) -> str:
         """The request as canonical JSON."""
         # Equal to canonical(self.model_dump()) at a third of its cost: the long texts are encoded separately.
-        rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _TURNS}
+        rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _ASIDE}
         if self.top_logprobs is None:
             del rest["top_logprobs"]  # keeps the keys of calls stored before this field existed
         before, after = _CANONICAL.encode({**rest, "messages": None}).split('"messages":null', 1)

@@ -26,12 +26,14 @@ class Form(NamedTuple, Generic[T]):
 
     `read` is the evaluator's strict parser, which is applied to new and stored replies alike: it returns the parsed
     reply or raises ReplyError. `schema` is the JSON schema; if it is None, plain text is requested regardless of the
-    run's reply format, and there is no repair turn.
+    run's reply format, and there is no repair turn. `example` is a reply for dry runs, which otherwise answer with an
+    example of the schema.
     """
 
     name: str
     schema: dict[str, Any] | None
     read: Callable[[str], T]
+    example: str | None = None
 
 
 class Answer(NamedTuple, Generic[T]):
@@ -129,6 +131,7 @@ class BoundLLM:
             schema_=schema,
             draw=draw,
             top_logprobs=top_logprobs,
+            example=form.example,
         )
         completion = await self.llm.complete(request)
         calls = [request.key]

@@ -16,7 +16,8 @@ from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, joined, pieces
+from summeter.evaluators.entailment.chunked import joined, pieces
+from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.networks import FirstWord, Framing
 from summeter.models.providers.scripted import Scripted

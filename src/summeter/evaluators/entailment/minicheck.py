@@ -6,44 +6,25 @@ The judge is a network or an LLM trained on synthetic errors (MiniCheck: Tang et
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
-from typing import ClassVar, Literal, NamedTuple, Self, assert_never
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self, assert_never
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
-from summeter.evaluators.entailment.classified import at_best_chunk, over_sentences, unread
-from summeter.evaluators.entailment.premises import Floats
+from summeter.evaluators.base import Checkpoint, Role, Tools
+from summeter.evaluators.entailment.chunked import ClaimChecker, Claims, PairAnswer, Verdicts
+from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.llm import NoVerdict
-from summeter.evaluators.windows import LEAST, RESERVE
 from summeter.models.base import Message, TokenLogprobs
 from summeter.models.networks import Classify, CountTokens, FirstWord, Framing, softmax
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM, Form
-from summeter.models.tokens import tokens
-from summeter.records import (
-    HASH,
-    CapabilityError,
-    ContextError,
-    Document,
-    Item,
-    Judgment,
-    Parameter,
-    ReplyError,
-    digest,
-)
-from summeter.text.chunks import runs, tiles
-from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_spans
+from summeter.records import HASH, CapabilityError, ReplyError, digest
+from summeter.text.spans import TextSpan
 
-FAITHFULNESS = "faithfulness"
-PLACES, SPARE = 32768, 300
-"""Maximum number of tokens of the LLM's input, as in training, and the number reserved for the rest of the prompt."""
-CHUNKS = {"encoder": 400, "t5": 500, "llm": PLACES - SPARE}
-"""Maximum length of a chunk, in tokens (encoder), words (T5), or estimated tokens (LLM)."""
+CHUNKS = {"encoder": 400, "t5": 500}
+"""Maximum length of a chunk, in tokens (encoder) or words (T5)."""
 TEMPLATES = {"encoder": "{0}{eos}{1}", "t5": "predict: {0}{eos}{1}"}
 """Input formats, as in the training of the checkpoints."""
 WORDS = ("0", "1")
@@ -61,28 +42,12 @@ SYSTEM = (
 USER = ("Document: ", "\nClaim: ")
 ALTERNATIVES = 5
 """Number of the most probable first tokens to request from the LLM."""
-PLAIN: Form[str] = Form("minicheck", None, str)
+PLAIN: Form[str] = Form("minicheck", None, str, example="No")
 
 Network = Literal["encoder", "t5", "llm"]
-Claims = Literal["sentence", "summary"]
-
-_LINES = re.compile(r"\n|[^\n]+")
 
 
-class Verdicts(NamedTuple):
-    """The probability that each chunk supports each claim, shape (chunks, claims).
-
-    `failures` maps the index of a claim without a verdict to the failure. `calls` maps the index of a claim to the LLM
-    calls about the claim.
-    """
-
-    values: Floats
-    truncated_tokens: int | None = None
-    failures: Mapping[int, NoVerdict] = {}
-    calls: Mapping[int, tuple[str, ...]] = {}
-
-
-class MiniCheck(Evaluator):
+class MiniCheck(ClaimChecker):
     """Compute the probability that the best chunk supports each summary sentence (MiniCheck).
 
     - `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role
@@ -110,7 +75,6 @@ class MiniCheck(Evaluator):
 
     name, version = "minicheck", "1"
     summary = "summary sentences against chunks of the document, by a fact-checking network (MiniCheck)"
-    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "minicheck": Role(
             "classifier",
@@ -129,16 +93,11 @@ class MiniCheck(Evaluator):
         ),
     }
     code_licence = "Apache-2.0"
-    reduce = "whole"
     positional_setting = "network"
+    places = 32768  # the LLM's, as in its training
 
     network: Network = "encoder"
-    chunk: int | None = Field(default=None, ge=16)
-    claims: Claims | None = None
-    pool: Literal["mean", "min"] = "mean"
-    sentences: Splitter = "punkt"
     variant: Literal["paper", "legacy"] = "paper"
-    threshold: float = Field(default=0.5, ge=0, le=1)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -156,73 +115,23 @@ class MiniCheck(Evaluator):
         """The default value of `claims` for the selected network."""
         return "summary" if self.network == "llm" else "sentence"
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Return the changed settings, with `claims` only if it differs from the default for the network."""
-        fields = dict(super().signature_fields())
-        if self.claims == self.usual_claims:
-            del fields["claims"]
-        return fields
-
-    async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Return the ranges of pieces of the document that form the chunks."""
-        if not document.text.strip():
-            return Prepared(document_id=document.id)
-        items = pieces(document, self.sentences)
-        longest = self.chunk or CHUNKS[self.network]
+    async def sizes(self, spans: Sequence[TextSpan], tools: Tools) -> tuple[Sequence[int], int]:
+        """Return the length of each piece of the document, and the maximum length of a chunk."""
         match self.network:
             case "encoder":
-                lengths = await tools.network("minicheck").ask([CountTokens(piece.text) for piece in items])
+                counts = [CountTokens(span.text) for span in spans]
+                return await tools.network("minicheck").ask(counts), self.chunk or CHUNKS["encoder"]
             case "t5":
-                lengths = [len(piece.text.split()) for piece in items]
+                return [len(span.text.split()) for span in spans], self.chunk or CHUNKS["t5"]
             case "llm":
-                lengths = [tokens(piece.text) for piece in items]
-                longest = min(longest, max(LEAST, readable(tools.llm("judge")) - SPARE))
+                return await super().sizes(spans, tools)
             case _:
                 assert_never(self.network)
-        return Prepared(document_id=document.id, data={"chunks": runs(lengths, longest)})
 
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Return one judgment of the summary and, if the claims are sentences, one per sentence."""
-        (role,) = self.required_roles
-        model = (tools.llm if self.network == "llm" else tools.network)(role).id
-        builder = self.builder(item, prepared, tools, model=model)
-        chunks = tools.once("chunks", lambda: joined(pieces(item.document, self.sentences), prepared.data["chunks"]))
-        if (self.claims or self.usual_claims) == "summary":
-            verdicts = await self._verdicts(chunks, [item.summary.text], tools)
-            builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-            return [self._of_claim(builder, None, chunks, verdicts, 0)]
-        sentences = SummarySentences.of(item.summary, self.sentences)
-        verdicts = await self._verdicts(chunks, sentences.texts, tools)
-        builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-        of_sentences = [
-            self._of_claim(builder, at, chunks, verdicts, claim) for at, claim in enumerate(sentences.judged)
-        ]
-        scored = range(sentences.scored)
-        builder = replace(builder, calls=tuple(key for claim in scored for key in verdicts.calls.get(claim, ())))
-        if failed := [claim for claim in scored if claim in verdicts.failures]:
-            failure = verdicts.failures[failed[0]]
-            why = f"sentence {failed[0] + 1} of {len(scored)}: {failure.reason}"
-            return [builder.failed(FAITHFULNESS, failure.status, why), *of_sentences]
-        best = verdicts.values[:, scored].max(axis=0)
-        return [over_sentences(builder, best, chunks, self.threshold, self.pool), *of_sentences]
-
-    def _of_claim(
-        self, builder: JudgmentBuilder, at: int | None, chunks: Sequence[TextSpan], verdicts: Verdicts, claim: int
-    ) -> Judgment:
-        builder = replace(builder, calls=verdicts.calls.get(claim, ()))
-        if failure := verdicts.failures.get(claim):
-            unit: Literal["summary", "sentence"] = "summary" if at is None else "sentence"
-            return builder.failed(FAITHFULNESS, failure.status, failure.reason, unit, at)
-        suffix, column = "", verdicts.values[:, claim]
-        if self.network == "llm" and column.max() == 0:
-            suffix = f"; the {ALTERNATIVES} most probable first tokens contain no but not yes"
-        verdict_texts = ("supported by", "not supported; nearest:")
-        return at_best_chunk(builder, at, column, chunks, self.threshold, verdict_texts, suffix)
-
-    async def _verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
+    async def verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
         """Return the verdicts of the network on all pairs of a chunk and a claim."""
         if self.network == "llm":
-            return await self._llm_verdicts(chunks, claims, tools.llm("judge"))
+            return await super().verdicts(chunks, claims, tools)
         legacy = self.variant == "legacy"
         how = Framing("longest_first" if legacy else "only_first", TEMPLATES[self.network], marks=legacy, limit=LONGEST)
         rows, shape = [(chunk.text, claim) for chunk in chunks for claim in claims], (len(chunks), len(claims))
@@ -239,120 +148,36 @@ class MiniCheck(Evaluator):
             case _:
                 assert_never(self.network)
 
-    async def _llm_verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
-        """Ask one question per chunk and claim.
+    def question(self, document: str, claim: str) -> Prompt:
+        """Return the prompt of the LLM, worded as in the training.
 
-        After an unusable reply, ask no more questions about that claim.
+        >>> MiniCheck().question("Ada ran.", "She ran.").messages[1].content
+        'Document: Ada ran.\\nClaim: She ran.'
         """
-        values, cut = np.zeros((len(chunks), len(claims))), [0] * len(chunks)
-        failures, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
-        lengths = [tokens(chunk.text) for chunk in chunks]
-        for at, claim in enumerate(claims):
-            room = readable(llm) - sum(tokens(message.content) for message in question("", claim).messages) - 1
-            for number, chunk in enumerate(chunks):
-                length, text = lengths[number], chunk.text
-                if length > room:
-                    why = f"a chunk of the document has about {length:,} tokens, but {llm.id} has room for {room:,} "
-                    why += "beside the claim"
-                    if room < LEAST:
-                        raise ContextError(
-                            why, "; use a server with a longer context (", Parameter("context", "TOKENS"), ")"
-                        )
-                    if llm.settings.on_overflow == "error":
-                        option = Parameter("on_overflow", "truncate")
-                        raise ContextError(why, "; choose a smaller `chunk`, or ", option)
-                    text = tiles(text, (), room, tokens)[0].text
-                    cut[number] = max(cut[number], length - tokens(text))
-                answer, keys = await answered(question(text, claim), llm)
-                calls[at] = (*calls.get(at, ()), *keys)
-                if isinstance(answer, NoVerdict):
-                    where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "
-                    failures[at] = answer._replace(reason=f"{where}{answer.reason}")
-                    break
-                values[number, at] = answer
-        return Verdicts(values, sum(cut) or None, failures, calls)
+        user = f"{USER[0]}{document}{USER[1]}{claim}"
+        turns = (Message(role="system", content=SYSTEM), Message(role="user", content=user))
+        return Prompt("minicheck", digest([SYSTEM, *USER], HASH), turns)
 
+    async def answer(self, prompt: Prompt, llm: BoundLLM) -> PairAnswer:
+        """Return the probability of yes, or the reason why there is no verdict, and the calls.
 
-def pieces(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
-    """Return a span for each sentence of each line, and a span for each line break.
-
-    The span of the first sentence of a line found by Punkt includes the white space before the sentence.
-
-    >>> [piece.text for piece in pieces(Document(id="d", text="A b. C d.\\n\\nE f."))]
-    ['A b.', 'C d.', '\\n', '\\n', 'E f.']
-    """
-    text, found = document.text, list[TextSpan]()
-    if splitter == "punkt":
-        from summeter.text.punkt import punkt_split
-
-        for line in _LINES.finditer(text):
-            if line[0] == "\n":
-                found.append(TextSpan("\n", *line.span()))
-            else:
-                at = line.start()
-                found += [TextSpan.of(text, at + start, at + end) for start, end in punkt_split(line[0])]
-        return found
-    # The sentences of the data and the text between them, split at line breaks.
-    edges = [0, *(edge for span in sentence_spans(document) for edge in span.offsets), len(text)]
-    for first, last in pairwise(edges):
-        for line in _LINES.finditer(text, first, last):
-            start = line.start() + len(line[0]) - len(line[0].lstrip())
-            if line[0] == "\n":
-                found.append(TextSpan("\n", *line.span()))
-            elif bare := line[0].strip():
-                found.append(TextSpan(bare, start, start + len(bare)))
-    return found
-
-
-def joined(spans: Sequence[TextSpan], chunks: Iterable[tuple[int, int]]) -> list[TextSpan]:
-    """Return the text of each range of pieces, without chunks that consist only of line breaks."""
-    found = []
-    for first, last in chunks:
-        inside = spans[first:last]
-        text = " ".join(piece.text for piece in inside).replace(" \n ", "\n").strip()
-        if text:
-            sentences = [piece for piece in inside if piece.text != "\n"]
-            found.append(TextSpan(text, sentences[0].start, sentences[-1].end))
-    return found
-
-
-def readable(llm: BoundLLM) -> int:
-    """Return the usable input length of the LLM in tokens.
-
-    It is the limit of the training or of the server, whichever is lower, minus a reserve.
-    """
-    return PLACES if llm.context is None else min(PLACES, int(llm.context * (1 - RESERVE)))
-
-
-def question(document: str, claim: str) -> Prompt:
-    """Return the prompt of the LLM, worded as in the training.
-
-    >>> question("Ada ran.", "She ran.").messages[1].content
-    'Document: Ada ran.\\nClaim: She ran.'
-    """
-    user = f"{USER[0]}{document}{USER[1]}{claim}"
-    turns = (Message(role="system", content=SYSTEM), Message(role="user", content=user))
-    return Prompt("minicheck", digest([SYSTEM, *USER], HASH), turns)
-
-
-async def answered(prompt: Prompt, llm: BoundLLM) -> tuple[float | NoVerdict, tuple[str, ...]]:
-    """Return the probability of yes, or the reason why there is no verdict, and the calls.
-
-    Raises CapabilityError if the server returns no log-probabilities.
-    """
-    answer = await llm.ask(prompt, PLAIN, temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
-    if answer.data is None:
-        return NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls
-    if answer.logprobs:
-        try:
-            return probability(answer.logprobs[0]), answer.calls
-        except ReplyError as error:
-            return NoVerdict(error.kind, str(error)), answer.calls
-    if not answer.data.strip():
-        return NoVerdict("unparsed", "the reply is empty"), answer.calls
-    raise CapabilityError(
-        f"{llm.id} answered without log-probabilities, which minicheck[llm] requires", lacks="logprobs"
-    )
+        Raises CapabilityError if the server returns no log-probabilities.
+        """
+        answer = await llm.ask(prompt, PLAIN, temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
+        if answer.data is None:
+            return PairAnswer(NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls)
+        if answer.logprobs:
+            try:
+                value = probability(answer.logprobs[0])
+            except ReplyError as error:
+                return PairAnswer(NoVerdict(error.kind, str(error)), answer.calls)
+            without = f"the {ALTERNATIVES} most probable first tokens contain no but not yes"
+            return PairAnswer(value, answer.calls, "" if value else without)
+        if not answer.data.strip():
+            return PairAnswer(NoVerdict("unparsed", "the reply is empty"), answer.calls)
+        raise CapabilityError(
+            f"{llm.id} answered without log-probabilities, which minicheck[llm] requires", lacks="logprobs"
+        )
 
 
 def probability(first: TokenLogprobs) -> float:
