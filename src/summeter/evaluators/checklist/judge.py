@@ -140,6 +140,11 @@ class Checklist(LLMJudge[Replies]):
         """The names of the questions, and `checklist`."""
         return (*(question.name for question in self.questions), TOTAL)
 
+    @property
+    def decision_threshold(self) -> float:
+        """A value between the two answers to a question without grades."""
+        return 0.5
+
     def signature_fields(self) -> Mapping[str, object]:
         """Return the hash of the questions and of the prompt, and how they are asked."""
         listed = digest([question.model_dump(mode="json") for question in self.questions], HASH)
