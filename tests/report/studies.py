@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from report import xss
 
+import summeter as sm
 from summeter.meta.results import Row, Study
 
 INTERVAL = "95% percentile bootstrap by document, 100 resamples, seed 0"
@@ -70,3 +72,15 @@ def hostile() -> Study:
         about = {**names, **groups, **lost, "gold_aspect": f"gold {text}", "n": 1, "details": details}
         rows.append(Row(study=f"kind {text}", statistic=text, **about))
     return Study(f"study {xss.CORPUS[0]}", rows, xss.CORPUS)
+
+
+def trust(texts: Sequence[str] = ("a", "b", "c", "d")) -> Study:
+    """Return a study of trust in a judge and two people on 40 items, with the texts as names and as notes."""
+    judge, first, second, *names = texts
+    rows = [
+        {"item": at, judge: (at + (at % 9 == 0)) % 2, first: at % 2, second: (at + (at % 7 == 0)) % 2,
+         "system": names[at % len(names)], "domain": names[at % 5 % len(names)], "summary": "word " * (at % 6)}
+        for at in range(40)
+    ]  # fmt: skip
+    study = sm.trust(rows, judge=judge, human=[first, second], item="item", resamples=50)
+    return type(study)(study.name, study.rows, [*study.notes, *texts])

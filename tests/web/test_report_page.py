@@ -71,7 +71,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("alone")
-    return html([made.hostile(), made.correlation()], folder / "page.html", title=xss.CORPUS[0])
+    return html([made.hostile(), made.correlation(), made.trust(xss.CORPUS)], folder / "page.html", title=xss.CORPUS[0])
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ def trust(
         list[Path],
         typer.Argument(metavar="FILE|RUN...", help="File with votes of a judge and people, or folders of runs."),
     ],
-) -> list[Study]:
+) -> list[Study] | None:
     """Say how far a judge can be trusted, with the rule of the verdict."""
     values = dict(given.values)
     if all(source.is_dir() for source in sources):
@@ -45,6 +45,11 @@ def trust(
         names = ("delimiter", "encoding", "ratings", "on")
         reading = {"format": given.reading["input_format"], **{name: given.reading[name] for name in names}}
         result = study(sources[0], reading=reading, **values)
+    if given.output.format == "html":
+        from summeter.report import page, render
+
+        given.output.put("\n".join(render(page([result]))))
+        return None
     parts = result.card() if given.output.format == "markdown" else result.parts()
     given.parts = [part if not isinstance(part, str) else in_options(part) for part in parts]
     given.fields = {"verdict": result.verdict}

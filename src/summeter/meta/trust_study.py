@@ -72,7 +72,7 @@ def by_judge(rows: Study) -> list[tuple[Row, list[Row]]]:
     def key(row: Row) -> tuple[str | None, str | None, Any]:
         return row.signature, row.aspect, row.details.get("run")
 
-    heads = [row for row in rows if row.statistic == "agreement" and "verdict" in row.details]
+    heads = [row for row in rows if (row.study, row.statistic) == (STUDY, "agreement") and not group_of(row)]
     return [(head, [row for row in rows if key(row) == key(head)]) for head in heads]
 
 
@@ -81,18 +81,19 @@ def judge_of(row: Row) -> str:
     return f"{row.judge}{f' on {row.aspect}' if row.aspect else ''}"
 
 
-def group_of(row: Row) -> str | None:
-    """Return the group of a row, or None if the row is about all items."""
-    return row.system or row.domain or row.category or row.details.get("group")
+def group_of(row: Row) -> tuple[str, str] | None:
+    """Return the column and the group of a row, or None if the row is about all items."""
+    if group := row.details.get("group"):
+        return row.details["by"], group
+    return next(((name, group) for name in ("system", "domain", "category") if (group := getattr(row, name))), None)
 
 
 def groups_of(rows: Sequence[Row], statistic: str) -> dict[str, list[Row]]:
     """Return the defined rows of a statistic that are about a group, by column."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        if row.statistic == statistic and group_of(row) and row.value is not None:
-            column = "system" if row.system else "domain" if row.domain else row.details.get("by", "category")
-            groups.setdefault(column, []).append(row)
+        if row.statistic == statistic and row.value is not None and (group := group_of(row)):
+            groups.setdefault(group[0], []).append(row)
     return groups
 
 
@@ -134,8 +135,11 @@ def _undefined(rows: Sequence[Row]) -> Iterator[str]:
 def _group_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a sentence on the groups between which the judge's bias differs most, per column."""
     for column, several in groups_of(rows, "bias").items():
-        low, high = (choose(several, key=lambda row: row.value or 0.0) for choose in (min, max))
-        ends = (f"{row.value:+.2f} {interval(row.low, row.high, 2)} ({group_of(row)})" for row in (low, high))
+        ends = [
+            f"{row.value:+.2f} {interval(row.low, row.high, 2)} ({' '.join((group_of(row) or ())[1:])})"
+            for choose in (min, max)
+            for row in [choose(several, key=lambda row: row.value or 0.0)]
+        ]
         yield f"Judge minus people by {column}: from {' to '.join(ends)}."
 
 

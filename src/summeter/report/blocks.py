@@ -222,6 +222,32 @@ class StudyBlock(NamedTuple):
     figure: Figure | None = None
 
 
+class TrustPart(NamedTuple):
+    """A part of the section on a judge: sentences, figures and tables below a title."""
+
+    title: str
+    texts: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...]
+
+
+class TrustBlock(NamedTuple):
+    """How far a judge can be trusted on an aspect.
+
+    `facts` are the numbers that decide the verdict, as titles and texts. `sources` says where the numbers come from.
+    """
+
+    id: str
+    name: str
+    verdict: str
+    sentence: str
+    rule: str
+    facts: tuple[tuple[str, str], ...]
+    parts: tuple[TrustPart, ...]
+    sources: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+
+
 class Difference(NamedTuple):
     """Means of a system, or of all systems (None), in two runs over the summaries that both judged.
 
@@ -429,6 +455,8 @@ class Page(NamedTuple):
     agreements: tuple[tuple[str, Row], ...]
     agreements_elsewhere: tuple[str, ...]
     reliabilities: tuple[Reliability, ...]
+    trusted: tuple[TrustBlock, ...]
+    verdicts: Table
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]
     items: ItemList

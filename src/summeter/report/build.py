@@ -23,6 +23,7 @@ from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import by_domain, panels
 from summeter.report.studies import about, studies
+from summeter.report.trust_studies import is_complete, trusted, verdicts
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
@@ -47,6 +48,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     runs = [part for part in parts if isinstance(part, RunFolder)]
     compared = [part for part in parts if isinstance(part, Versions)]
     study_list = [part for part in parts if isinstance(part, Study) and not isinstance(part, Versions)]
+    judged = trusted(list(filter(is_complete, study_list)))
     for each in compared:
         pair = (each.pairing.a, each.pairing.b)
         absent = Counter(run.folder.resolve() for run in pair) - Counter(run.folder.resolve() for run in runs)
@@ -62,6 +64,8 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     run_views = views(runs)
     if title is None and runs:
         title = " and ".join(dict.fromkeys(map(data_name, run_views)))
+    elif title is None and len(judged) == 1 and len(study_list) == 1:
+        title = f"How far can {judged[0].name} be trusted?"
     elif title is None:
         names = list(dict.fromkeys(about(study.name).title for study in study_list))
         title = " · ".join(names) if len(names) <= _TITLES else f"{len(names)} studies of judges"
@@ -81,7 +85,9 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),
         reliabilities=reliabilities(runs, tolerance=tolerance),
-        studies=studies(study_list),
+        trusted=judged,
+        verdicts=verdicts(judged),
+        studies=studies([study for study in study_list if not is_complete(study)]),
         failures=failures(run_views, judges, items.where),
         items=item_list,
         comparisons=tuple(_comparisons(compared, run_views, items.where)),

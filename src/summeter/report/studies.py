@@ -107,10 +107,7 @@ STUDIES = {
         "Classification",
         "How often a judge's yes or no equals people's. A balanced accuracy of 0.5 is chance, 1 is perfect.",
     ),
-    "trust": Gloss(
-        "Trust in a judge",
-        "Agreement of a judge with people, next to that of people with each other and of trivial judges.",
-    ),
+    "trust": Gloss("Trust in a judge", None),
     "protocol": Gloss(
         "Benchmark protocol",
         "Balanced accuracy on the test rows of the benchmark, by dataset and averaged as in its paper: 0.5 is chance, "
