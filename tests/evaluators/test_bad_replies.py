@@ -18,6 +18,7 @@ from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.checklist.judge import Checklist, Question
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.entailment.faithlens import FaithLens
+from summeter.evaluators.entailment.granite_guardian import GraniteGuardian
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, Strategy
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
@@ -233,6 +234,10 @@ _OF_JSON = frozenset({
 HARNESSES["faithlens"] = Harness(
     FaithLens(claims="summary"), "<reason>It's not in the text.</reason>\n<answer>No</answer>",
     "<answer>yes</answer>", units=1, counted=False, plain=_OF_JSON, stored=False, json=False,
+)  # fmt: skip
+HARNESSES["granite_guardian"] = Harness(
+    GraniteGuardian(think=True), "<score> no </score>", "<score>yes</score>",
+    units=1, counted=False, plain=_OF_JSON, stored=False, json=False,
 )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
 from summeter.evaluators.seq2seq.unieval import UniEval
 
 BASELINES = (
-    "bartscore", "unieval", "trueteacher", "alignscore", "minicheck", "faithlens", "a3cu", "a2cu", "dae",
-    "qafacteval", "menli",
+    "bartscore", "unieval", "trueteacher", "alignscore", "minicheck", "faithlens", "granite_guardian",
+    "a3cu", "a2cu", "dae", "qafacteval", "menli",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ and in which local models only count their inputs. Only the counts are kept.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
@@ -208,7 +209,7 @@ def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings |
         # Different calls get different replies, so that later prompts that contain them differ too.
         text = text.replace(_VARIES, f"{request.key[:5]} length")
         sent.call(model, request, text, tally)
-        pieces = [] if request.top_logprobs is None else [text] if request.example else text
+        pieces = [] if request.top_logprobs is None else re.findall(r"\w+|\W+", text) if request.example else text
         logprobs = tuple(TokenLogprobs(token=piece, logprob=0.0) for piece in pieces)
         return Completion(text=text, finish_reason="stop", logprobs=logprobs or None)
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from summeter.records import ModelError, Record, ReplyError
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "context"]
 Format = Literal["json_schema", "json_object", "text"]
 
 
@@ -28,7 +28,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",
 
 
 class Message(Record):
-    """One turn of a conversation."""
+    """One turn of a conversation; the role "context" exists only in some chat templates of local servers."""
 
     role: Role
     content: str
@@ -87,6 +87,7 @@ class Request(Record):
     support this format is asked for the next weaker one, which is recorded in `Completion.format`. `schema_` is the
     JSON schema of the reply. `unkeyed` holds the messages with unkeyed fence codes if `messages` contain keyed ones;
     the key and the stored request are computed from the unkeyed messages. `example` is the reply of a dry run.
+    `extra_body` holds fields for the server's chat template, as vLLM names them: `documents`, `chat_template_kwargs`.
     """
 
     model: str
@@ -99,6 +100,7 @@ class Request(Record):
     schema_: dict[str, Any] | None = Field(default=None)
     draw: int = 0
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
+    extra_body: dict[str, Any] | None = None
     unkeyed: tuple[Message, ...] | None = Field(default=None, exclude=True, repr=False)
     example: str | None = Field(default=None, exclude=True, repr=False)
 
@@ -108,8 +110,9 @@ class Request(Record):
         """The request as canonical JSON."""
         # Equal to canonical(self.model_dump()) at a third of its cost: the long texts are encoded separately.
         rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _ASIDE}
-        if self.top_logprobs is None:
-            del rest["top_logprobs"]  # keeps the keys of calls stored before this field existed
+        for name in ("top_logprobs", "extra_body"):
+            if rest[name] is None:
+                del rest[name]  # keeps the keys of calls stored before this field existed
         before, after = _CANONICAL.encode({**rest, "messages": None}).split('"messages":null', 1)
         turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.unkeyed or self.messages])
         return f'{before}"messages":{turns}{after}'
@@ -121,8 +124,9 @@ class Request(Record):
 
     @property
     def prompt(self) -> str:
-        """The texts of all turns, separated by blank lines."""
-        return "\n\n".join(message.content for message in self.messages)
+        """The texts of all turns and the fields for the chat template, separated by blank lines."""
+        extra = [] if self.extra_body is None else [to_json(self.extra_body)]
+        return "\n\n".join([*(message.content for message in self.messages), *extra])
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy like pydantic's `model_copy`; the key of the copy is recomputed."""

@@ -62,7 +62,8 @@ class Prompt(NamedTuple):
     """A template rendered with data.
 
     `hash` is the hash of the template, without the data. `messages` contain unkeyed fence codes, and the key of a call
-    is computed from these messages. `source` is the text of the template, and `data` are the data.
+    is computed from these messages. `source` is the text of the template, and `data` are the data. `extra_body` holds
+    fields for the server's chat template.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Prompt(NamedTuple):
     messages: tuple[Message, ...]
     source: str | None = None
     data: Mapping[str, Any] = MappingProxyType({})
+    extra_body: dict[str, Any] | None = None
 
     def fenced(self, secret: str | None) -> tuple[Message, ...]:
         """Return the messages to send, with fence codes keyed with `secret` unless it is None."""

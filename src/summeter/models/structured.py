@@ -132,6 +132,7 @@ class BoundLLM:
             draw=draw,
             top_logprobs=top_logprobs,
             example=form.example,
+            extra_body=prompt.extra_body,
         )
         completion = await self.llm.complete(request)
         calls = [request.key]

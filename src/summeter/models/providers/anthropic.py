@@ -59,7 +59,7 @@ class Anthropic(HttpLLM):
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the body of the call, in which the end of the document is marked for the prefix cache."""
-        replies.refuse(request, self.id, "json_object", "logprobs", "seed")
+        replies.refuse(request, self.id, "json_object", "logprobs", "seed", "extra_body")
         system, turns = split_system(request.messages)
         body: dict[str, Any] = {
             "model": self.name,

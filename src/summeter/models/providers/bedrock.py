@@ -85,7 +85,7 @@ class Bedrock(HttpLLM):
 
         The end of the document is marked for models that support prefix caching.
         """
-        replies.refuse(request, self.id, "json_object", "logprobs", "seed")
+        replies.refuse(request, self.id, "json_object", "logprobs", "seed", "extra_body")
         system, turns = split_system(request.messages)
         marked = _CACHES.search(self.name) is not None
         body: dict[str, Any] = {

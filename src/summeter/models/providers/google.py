@@ -36,6 +36,7 @@ class Google(HttpLLM):
         return {} if key is None else {"x-goog-api-key": key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
+        replies.refuse(request, self.id, "extra_body")
         system = [turn for turn in request.messages if turn.role == "system"]
         body: dict[str, Any] = {
             "contents": [

@@ -45,12 +45,14 @@ class OpenAICompatible(HttpLLM):
 
     def payload(self, request: Request) -> dict[str, Any]:
         dialect = self.provider.dialect
+        if not dialect.extra_body:
+            replies.refuse(request, self.id, "extra_body")
         marks = dialect.cache_marks is not None and self.name.startswith(dialect.cache_marks)
         messages: list[dict[str, Any]] = [
             {"role": turn.role, "content": cached_blocks(turn.content, prefix if marks else "")}
             for turn, prefix in with_prefixes(request.messages)
         ]
-        body: dict[str, Any] = {"model": self.name, "messages": messages, **dialect.extra}
+        body: dict[str, Any] = {"model": self.name, "messages": messages, **dialect.extra, **(request.extra_body or {})}
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:

@@ -74,7 +74,7 @@ class Dialect:
     use `max_tokens`), and `seed` is the name of the parameter for the seed. `key_header` is the header in which the key
     is sent, or None for `Authorization: Bearer`. `extra` is added to every request body. Documents are marked for the
     prefix cache, in Anthropic's format, for models whose names begin with `cache_marks`. `batches` is True if there is
-    a batch API.
+    a batch API, and `extra_body` if requests may contain fields for the chat template of the model.
     """
 
     max_tokens: str = "max_tokens"
@@ -83,6 +83,7 @@ class Dialect:
     extra: Mapping[str, Any] = field(default_factory=dict)
     cache_marks: str | None = None
     batches: bool = False
+    extra_body: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,13 +207,15 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
         dialect=Dialect(extra={"provider": {"require_parameters": True}}, cache_marks="anthropic/"),
     ),
     Provider("ollama", "http://localhost:11434/v1", hosted=False, context_lookup="ollama", truncates=True),
-    Provider("vllm", "http://localhost:8000/v1", hosted=False, context_lookup="listed"),
+    Provider(
+        "vllm", "http://localhost:8000/v1", hosted=False, context_lookup="listed", dialect=Dialect(extra_body=True)
+    ),
     Provider("llamacpp", "http://localhost:8080/v1", hosted=False, context_lookup="llamacpp", truncates=True),
     Provider("lmstudio", "http://localhost:1234/v1", hosted=False, context_lookup="lmstudio", truncates=True),
     Provider(
         "openai-api", None, "summeter.models.providers.openai_compatible:AnyServer", hosted=False,
         about="openai-api/NAME/MODEL: any other OpenAI-compatible server, NAME_BASE_URL and NAME_API_KEY",
-        context_lookup="listed", truncates=True, dialect=Dialect(batches=True),
+        context_lookup="listed", truncates=True, dialect=Dialect(batches=True, extra_body=True),
     ),
     Provider(
         "scripted", None, "summeter.models.providers.scripted:Scripted", hosted=False,

@@ -41,6 +41,7 @@ _FIXES = {
     "temperature": Message("run with ", Parameter("temperature", "None"), " to leave it to the model"),
     "seed": Message("run without ", Parameter("seed")),
     "max_tokens": "run without a limit on new tokens",
+    "extra_body": "use a server that fills the chat template of the model, such as vLLM",
     "logprobs": "choose a model or server that returns log-probabilities, or use the mean of samples (`draws`)",
 }
 ROUNDING = 1e-5  # maximum log-probability that results from rounding in low precision
