@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fuzz check web neural cluster shared wheel lowest lowest-neural local-judge test-local format clean
+.PHONY: adapters demo test fuzz check web neural cluster shared wheel lowest lowest-neural local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -56,7 +56,7 @@ demo: $(VENV)/.core
 	@$(BIN)/summeter demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural and not cluster"
+	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural and not cluster and not adapters"
 
 # Run the fuzz tests for an hour (FUZZ_SECONDS); in `make test` they run for a few seconds.
 fuzz: $(VENV)/.test
@@ -93,7 +93,7 @@ lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-lowest/bin/python -m pip install --quiet --editable '.[local]' --group test --constraint constraints/lowest.txt
-	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural and not cluster"
+	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural and not cluster and not adapters"
 
 # The same for local models. The lowest version of torch includes CUDA (about 3 GB).
 lowest-neural:
@@ -102,6 +102,13 @@ lowest-neural:
 	@$(VENV)-lowest-neural/bin/python -m pip install --quiet --editable '.[local,torch,parse]' 'onnx>=1.17' --group test \
 		--constraint constraints/lowest-neural.txt
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)-lowest-neural/bin/python -m pytest -m neural -rs tests/neural
+
+# Run the tests of the adapters in the real packages, in a separate environment. CI does not run them.
+adapters:
+	@test -d $(VENV)-adapters || $(PYTHON) -m venv $(VENV)-adapters
+	@$(VENV)-adapters/bin/python -m pip install --quiet 'pip>=25.1'
+	@$(VENV)-adapters/bin/python -m pip install --quiet --editable '.[parquet]' --group test --group adapters
+	@$(VENV)-adapters/bin/python -m pytest -m adapters -rs -p no:asyncio -W default tests/adapters
 
 # Build the wheel, install it for every available Python, and use it outside the checkout.
 wheel: $(BIN)/python
