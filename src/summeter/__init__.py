@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from summeter.engine.executors.processes import ProcessExecutor as ProcessExecutor
     from summeter.engine.executors.ray import RayExecutor as RayExecutor
     from summeter.engine.outputs import import_outputs as import_outputs
+    from summeter.engine.outputs import import_replies as import_replies
     from summeter.engine.runs import Run as Run
     from summeter.engine.runs import rescore as rescore
     from summeter.evaluators.base import Evaluator as Evaluator
@@ -66,6 +67,7 @@ _HOMES = {
     "evaluate_async": "summeter.engine.api",
     "evaluators": "summeter",
     "import_outputs": "summeter.engine.outputs",
+    "import_replies": "summeter.engine.outputs",
     "load": "summeter.data.dataset",
     "meta": "summeter",
     "plot": "summeter.report",

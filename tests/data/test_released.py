@@ -112,19 +112,23 @@ class TestShen:
         other = put(tmp_path / "model_output_annotations" / "M9_outputs_annotations.jsonl", [row | {"model_id": "M9"}])
         reply = {"id": row["id"], "prompt_len": 9, "total_len": 9, "resp": "old"}
         replies = put(
-            tmp_path / "eval_model_generations" / "chatgpt" / "eval_M8_generations" / "relevance_star.txt",
-            [reply, reply | {"resp": "3"}],
+            tmp_path / "eval_model_generations" / "chatgpt" / "eval_M8_generations" / "relevance_altmcq.txt",
+            [reply, reply | {"resp": "C"}],
         )
         pairs = put(tmp_path / "comp_res" / "chatgpt" / "M8-M9_relevance_toggle.result",
                     [reply | {"resp": "Summary 2", "human_score_1": 3, "human_score_2": 4}])  # fmt: skip
         data = load([pairs, replies, other, rows], preset="shen2023")
         (first,) = [one for one in flat_rows(data) if one["system"] == "M8"]
-        assert first["replies"] == {"chatgpt": {"relevance_star": "3"}}  # an id asked twice: the last counts
-        assert first["head_to_head"] == [
-            {"model": "chatgpt", "rival": "M9", "aspect": "relevance", "order": "ba", "output": "Summary 2",
-             "human_score_1": 3, "human_score_2": 4},
-        ]  # fmt: skip
-        assert len(load(tmp_path, preset="shen2023")) == 2  # the folder as it was downloaded
+        about = {"model": "chatgpt", "aspect": "relevance"}
+        assert first["replies"] == [
+            {**about, "evaluator": "mcq2", "attempt": -1, "output": "old"},  # an id asked twice: the first counts
+            {**about, "evaluator": "mcq2", "attempt": -2, "output": "C"},
+            {**about, "evaluator": "h2h", "rival": "M9", "order": "ba", "attempt": 1, "output": "Summary 2"},
+        ]
+        put(replies.with_name("fluency_cap.txt"), [])
+        whole = load(tmp_path, preset="shen2023")  # the folder as it was downloaded
+        assert len(whole) == 2
+        assert [warning.endswith("M8_generations/fluency_cap.txt") for warning in warned(whole)] == [True]
         assert len(load([rows, other], preset="summeval")) == 2
 
 

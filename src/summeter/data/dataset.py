@@ -333,16 +333,19 @@ class Dataset:
         )
 
     def _with(self, **changes: Any) -> Dataset:
-        """Return the dataset with new `documents`, `judgments`, `card` or `fact_origins`."""
+        """Return the dataset with new `documents`, `summaries`, `judgments`, `card` or `fact_origins`.
+
+        New summaries may differ from the current ones only in their unknown columns.
+        """
         current = {
             "documents": self.documents,
+            "summaries": self.summaries,
             "judgments": self._makers,
             "card": self._card.model_copy(update={"counts": {}, "files": {}}),
             "fact_origins": self.fact_origins,
         }
         return Dataset(
             **{**current, **changes},
-            summaries=self.summaries,
             warnings=self.warnings,
             dropped=self.dropped,
             known_hash=None if "documents" in changes else self.__dict__.get("hash"),
@@ -372,6 +375,14 @@ class Dataset:
             card,
             fact_origins=origins.of(kept) if isinstance(origins, StoredMapping) else origins,
         )
+
+    def without_column(self, name: str) -> Dataset:
+        """Return the dataset without an unknown column of the summaries."""
+        summaries = (
+            summary.model_copy(update={"extra": {key: value for key, value in summary.extra.items() if key != name}})
+            for summary in self.summaries
+        )
+        return self._with(summaries=summaries)
 
     def with_split(self, name: str) -> Dataset:
         """Return the dataset with `name` as the split of every document."""

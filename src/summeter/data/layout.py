@@ -119,9 +119,12 @@ def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Pa
         raise UsageError(
             f"{path} is a folder, and ", Parameter("preset", preset.name), " takes files; give the files in it"
         )
-    files: list[str | Path] = [
-        file for file in sorted(Path(path).rglob("*")) if file.is_file() and any(map(file.match, patterns))
-    ]
+    found = [file for file in sorted(Path(path).rglob("*")) if file.is_file()]
+    files: list[str | Path] = [file for file in found if any(map(file.match, patterns))]
+    others = (file for file in found if any(map(file.match, preset.ignored)) and not any(map(file.match, patterns)))
+    if ignored := [str(file.relative_to(path)) for file in others]:
+        count = f"{len(ignored)} file{'s' if len(ignored) > 1 else ''}"
+        faults.of(str(path)).warn(None, None, f"{count} of no use to the preset were ignored: {', '.join(ignored)}")
     if not files:
         faults.of(str(path)).fail(None, None, f"contains no file of preset {preset.name}: {', '.join(patterns)}")
     return files

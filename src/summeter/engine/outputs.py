@@ -3,14 +3,15 @@
 A row has the fields `doc_id`, `system`, `evaluator`, `aspect` and `model`, and either `output` (a raw reply, which is
 read by the evaluator's strict or released parser) or `value` (with `unit` and `index` unless the value is that of the
 whole summary). `rival` and `order` (ab or ba) specify a pair. If several rows are about the same judgment, the last one
-is used.
+is used, or that of the highest `attempt`. Instead of in a file, rows can be in the column `replies` of the data, a list
+of objects; their `doc_id` and `system` are those of the summary.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StrictStr, ValidationErr
 from summeter.data.atomic import check_folder
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults, explained, problem
-from summeter.data.formats import file_name, format_of, read_rows
+from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.engine.plan import Data, item_key, item_of, splitter
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.worker import failure
@@ -31,12 +32,14 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, problem_of, signature
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
-from summeter.runs.manifest import JudgeEntry, stem
+from summeter.runs.manifest import JudgeEntry, safe_name, stem
 from summeter.runs.progress import ItemKey
 from summeter.runs.run import CALLS
 from summeter.scoring import reply_counts
 
 NO_OUTPUT = "there is no raw output for this summary"
+REPLIES = "replies"
+"""The column of the data that contains raw outputs."""
 
 _NUMBERED: dict[Unit, tuple[str, Callable[[Item], Sequence[object]]]] = {
     "sentence": ("summary", lambda item: item.sentences),
@@ -78,19 +81,37 @@ def import_outputs(data: Data, raw: str | Path, out: str | Path, parser: Parser 
     papers). Raises InputError with every invalid row, in which case `out` is not created. Unusable replies raise no
     error but become judgments with the status `unparsed` or `refused`.
     """
-    if parser not in get_args(Parser):
-        raise UsageError(Parameter("parser"), f" must be {' or '.join(get_args(Parser))}, not {parser!r}")
     dataset = load(data)
-    folder = Path(out)
-    check_folder(folder)
-    items = _Items(dataset)
-    rows, repeated, contradicted = _read_rows(items, raw)
-    groups: dict[JudgeKey, list[RawRow]] = {}
-    for row in rows:
-        groups.setdefault(row.judge, []).append(row)
-    judges = [_Judge(items, group, parser, repeated[key], contradicted[key]) for key, group in groups.items()]
+    check_folder(out)
+    faults = Faults(file_name(raw))
+    judges = _judges(dataset, _rows_of(raw, faults), faults, parser)
+    return _write(dataset, judges, Path(out), {"parser": parser, "imported": Path(raw).name})
+
+
+def import_replies(data: Data, out: str | Path, parser: Parser = "strict") -> list[ImportedRun]:
+    """Import the raw outputs in the column `replies` of the data as runs, without calling a model.
+
+    The outputs of each evaluator and model become the run `out/MODEL/EVALUATOR`. The preset `shen2023` makes such a
+    column of the released replies. `parser` and errors are those of `import_outputs`.
+
+        import_replies(sm.load("RELEASE", preset="shen2023"), "runs", "legacy")
+    """
+    given = load(data)
+    if not any(REPLIES in summary.extra for summary in given.summaries):
+        raise UsageError(f"the data have no column `{REPLIES}` with raw outputs; give a file of raw outputs")
+    check_folder(out)
+    faults = Faults(REPLIES)
+    dataset = given.without_column(REPLIES)  # otherwise, each run would contain all replies
+    runs: dict[Path, list[_Judge]] = {}
+    for judge in _judges(dataset, _replies(given, faults), faults, parser):
+        names = filter(None, (judge.entry.model, judge.entry.name))
+        runs.setdefault(Path(out, *map(safe_name, names)), []).append(judge)
+    options = {"parser": parser, "imported": REPLIES}
+    return [_write(dataset, judges, folder, options) for folder, judges in runs.items()]
+
+
+def _write(dataset: Dataset, judges: Sequence[_Judge], folder: Path, options: dict[str, Any]) -> ImportedRun:
     save(dataset, folder / "data")
-    options = {"parser": parser, "imported": Path(raw).name}
     manifest = new_manifest(dataset, [judge.entry for judge in judges], options)
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
@@ -169,25 +190,46 @@ def _convert(cells: Mapping[str, Any]) -> dict[str, Any]:
     return converted
 
 
-def _read_rows(items: _Items, raw: str | Path) -> tuple[list[RawRow], Counter[JudgeKey], Counter[JudgeKey]]:
-    """Return the rows to import, and the numbers of repeated and of contradictory rows by judge."""
-    faults = Faults(file_name(raw))
-    rows: dict[tuple[Any, ...], RawRow] = {}
-    repeated, contradicted = Counter[JudgeKey](), Counter[JudgeKey]()
+def _rows_of(raw: str | Path, faults: Faults) -> Iterator[Row]:
+    """Yield the rows of a file."""
     try:
         file_format = format_of(raw)
     except UsageError:  # its message suggests --input-format, which is an option for the data
         suffixes = ".jsonl, .json, .csv, .tsv or .parquet"
         raise UsageError(f"the format of {raw} is unknown. Use a name that ends in {suffixes}") from None
     for line in read_rows(raw, faults, file_format):
+        yield line._replace(cells=_convert(line.cells)) if file_format in {"csv", "tsv"} else line
+
+
+def _replies(data: Dataset, faults: Faults) -> Iterator[Row]:
+    """Yield the rows in the column `replies` of the data."""
+    for summary in data.summaries:
+        replies = summary.extra.get(REPLIES) or []
+        name = f"{REPLIES} of {summary.document_id}, {summary.system}"
+        if not isinstance(replies, list) or not all(isinstance(reply, dict) for reply in replies):
+            faults.of(name).fail(None, None, "are not a list of objects with the fields of raw outputs")
+            continue
+        for number, reply in enumerate(replies, 1):
+            yield Row(name, number, {**reply, "doc_id": summary.document_id, "system": summary.system})
+
+
+def _judges(data: Dataset, lines: Iterable[Row], faults: Faults, parser: Parser) -> list[_Judge]:
+    """Return the judges of rows. Raises InputError with every invalid row."""
+    if parser not in get_args(Parser):
+        raise UsageError(Parameter("parser"), f" must be {' or '.join(get_args(Parser))}, not {parser!r}")
+    items = _Items(data)
+    rows: dict[tuple[Any, ...], RawRow] = {}
+    repeated, contradicted = Counter[JudgeKey](), Counter[JudgeKey]()
+    for line in lines:
+        of_file = faults.of(line.file)
         try:
-            row = RawRow.model_validate(_convert(line.cells) if file_format in {"csv", "tsv"} else line.cells)
+            row = RawRow.model_validate(line.cells)
         except ValidationError as error:
             for field, message in explained(error, lambda _, details: problem_of(details)):
-                faults.add(line.line, field, message)
+                of_file.add(line.line, field, message)
             continue
         if (fault := items.fault(row)) is not None:
-            faults.add(line.line, *fault)
+            of_file.add(line.line, *fault)
             continue
         key = (*row.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
         earlier = rows.get(key)
@@ -198,8 +240,11 @@ def _read_rows(items: _Items, raw: str | Path) -> tuple[list[RawRow], Counter[Ju
             rows[key] = row
     faults.stop()
     if not rows:
-        raise UsageError(f"{file_name(raw)} contains no rows")
-    return list(rows.values()), repeated, contradicted
+        raise UsageError(f"{faults.file} contains no rows")
+    groups: dict[JudgeKey, list[RawRow]] = {}
+    for row in rows.values():
+        groups.setdefault(row.judge, []).append(row)
+    return [_Judge(items, group, parser, repeated[key], contradicted[key]) for key, group in groups.items()]
 
 
 class _Items:

@@ -26,8 +26,13 @@ def stem(name: str, signature: str) -> str:
     >>> stem("../my judge", "rts|v:1").rpartition(".")[0]
     '_my_judge'
     """
+    return f"{safe_name(name)}.{digest(signature, 6)}"
+
+
+def safe_name(name: str) -> str:
+    """Return a name as a valid name of a file or folder."""
     safe = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9_.\-]", "_", name)).lstrip(".-")
-    return f"{safe[:MAX_STEM].rstrip('.') or '_'}.{digest(signature, 6)}"
+    return safe[:MAX_STEM].rstrip(".") or "_"
 
 
 def _check_stem(text: str) -> str:

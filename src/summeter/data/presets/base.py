@@ -219,6 +219,7 @@ class Preset:
         assemble: Function that joins the roles if keys cannot: given the rows of each role, it returns the rows to
             convert.
         notes: Known peculiarities of the data, which are printed at import.
+        ignored: Patterns of other files of the release. Such files in a folder are not read, and a warning lists them.
         ids_repeat: Whether two documents may have the same id; the second document then gets the id `ID#2`.
     """
 
@@ -235,6 +236,7 @@ class Preset:
     repair: Callable[[str, Callable[[int, str], None]], str] | None = None
     assemble: Callable[[Mapping[str, Sequence[Row]], Faults], Iterable[Row]] | None = None
     notes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     ids_repeat: bool = False
 
     @property

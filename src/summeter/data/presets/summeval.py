@@ -7,6 +7,7 @@ version of MTEB has one row per document; that of G-Eval and UniEval has the mea
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from pathlib import PurePath
 from typing import Any
@@ -115,12 +116,15 @@ SUMMEVAL = Preset(
 )
 
 
-# ---- Shen et al. (2023): SummEval's ratings of twelve systems, with the released replies of ChatGPT and GPT-4 ----
-# The rows are those of SummEval, with articles. Replies are in files `DIM_METHOD.txt` in one folder per system, and
-# replies on pairs in `Ma-Mb_DIM.result`; each is stored with its summary (of a pair: the first one). Of several replies
-# to one id, the last is used.
+# ---- Shen et al. (2023): SummEval's ratings of twelve systems, with the released replies of LLM judges ----
+# The rows are those of SummEval, with articles. Replies are in files `DIM_METHOD.txt` in one folder per model and
+# system, and replies on pairs in `MODEL/Ma-Mb_DIM.result`. The column `replies` of a summary (of a pair: the first one)
+# contains them as `summeter outputs import` reads them. If a question was asked twice, the last reply has the highest
+# `attempt`, as in the released code, but for MCQ2 the first one, from which the printed table follows.
 
-_PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
+_METHODS = {"rts": "rts", "mcq": "mcq", "altrts": "rts2", "altmcq": "mcq2", "stareval": "stareval"}
+"""The names of the evaluators by METHOD in file names."""
+_PAIR = re.compile(r"(M\d+)-(M\d+)_([a-z]+)(_toggle)?")
 
 
 def _system_of(row: Row) -> str | None:
@@ -142,26 +146,24 @@ def _row_key(row: Row) -> Hashable:
     return row.cells.get("model_id"), str(row.cells.get("id"))
 
 
-def _convert_shen2023(joined: Joined) -> Iterable[Cells]:
-    replies: dict[str, dict[str, Any]] = {}
-    for record in joined.rows_of("replies"):
-        model = PurePath(record.file).parent.parent.name
-        replies.setdefault(model, {})[record.stem] = record.cells.get("resp")
-    pairs: dict[tuple[str, str], Cells] = {}
-    for record in joined.rows_of("pairs"):
+def _replies(joined: Joined) -> Iterable[Cells]:
+    attempts = Counter[str]()
+    for record in (*joined.rows_of("replies"), *joined.rows_of("pairs")):
+        attempts[record.file] += 1
+        attempt, folder = attempts[record.file], PurePath(record.file).parent
         if pair := _PAIR.fullmatch(record.stem):
-            model = PurePath(record.file).parent.name
-            pairs[model, record.stem] = {
-                "model": model, "rival": pair[2], "aspect": pair[3], "order": "ba" if pair[4] else "ab",
-                "output": record.cells.get("resp"),
-                **{name: value for name, value in record.cells.items() if name.startswith("human_score_")},
-            }  # fmt: skip
-    for row in _convert_summeval(joined):
-        if replies:
-            row["replies"] = replies
-        if pairs:
-            row["head_to_head"] = list(pairs.values())
-        yield row
+            about = {"model": folder.name, "evaluator": "h2h", "aspect": pair[3]}
+            about |= {"rival": pair[2], "order": "ba" if pair[4] else "ab"}
+        else:
+            aspect, _, method = record.stem.rpartition("_")
+            about = {"model": folder.parent.name, "evaluator": _METHODS[method], "aspect": aspect}
+            attempt *= -1 if method == "altmcq" else 1
+        yield about | {"attempt": attempt, "output": record.cells.get("resp")}
+
+
+def _convert_shen2023(joined: Joined) -> Iterable[Cells]:
+    replies = list(_replies(joined))
+    return [row | {"replies": replies} if replies else row for row in _convert_summeval(joined)]
 
 
 SHEN2023 = Preset(
@@ -172,11 +174,15 @@ SHEN2023 = Preset(
         FileRole(ROWS, (*_EXPERTS.columns, "text"), "model_output_annotations/M*_outputs_annotations.jsonl",
              files=("M*_outputs_annotations.jsonl",)),
         FileRole("pairs", ("id", "resp"), "comp_res/MODEL/Ma-Mb_DIM[_toggle].result", key=_reply_key, row_key=_row_key,
-             needed=never, files=("*.result",), format="jsonl"),
+             needed=never, format="jsonl",
+             files=tuple(f"M*-M*_{aspect}{order}.result" for aspect in _ASPECTS for order in ("", "_toggle"))),
         FileRole("replies", ("id", "resp"), "eval_model_generations/MODEL/eval_Mx_generations/DIM_METHOD.txt",
-             key=_reply_key, row_key=_row_key, needed=never, files=("eval_M*_generations/*.txt",), format="jsonl"),
+             key=_reply_key, row_key=_row_key, needed=never, format="jsonl",
+             files=tuple(f"eval_M*_generations/*_{method}.txt" for method in _METHODS)),
     ),
-    gives="ratings, crowd_ratings, references; replies, head_to_head (kept as columns)",
+    gives="ratings, crowd_ratings, references; replies (as the column that `summeter outputs import` reads)",
     counts=(Count("12 systems", 100, 1200),),
+    ignored=("eval_M*_generations/*.txt", "*.result"),
+    notes=("in the head-to-head questions, articles are tokenized and summaries capitalized differently",),
     convert=_convert_shen2023,
 )  # fmt: skip

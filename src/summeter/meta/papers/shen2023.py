@@ -23,7 +23,7 @@ from summeter.records import UsageError
 
 DIMENSIONS = ("coherence", "consistency", "fluency", "relevance")
 COEFFICIENTS = ("spearman", "pearson", "kendall_b")
-_IMPORT = "`summeter outputs import DATA REPLIES -o RUN --parser legacy`"
+_IMPORT = "`summeter outputs import --preset shen2023 RELEASE -o RUNS --parser legacy`"
 _RATINGS = f"runs of rating judges (from replies: {_IMPORT}), and experts' ratings of the four dimensions"
 
 
@@ -124,9 +124,10 @@ def _pairs(inputs: Inputs) -> Iterator[Row]:
         yield place(row, pair, f"{aspect} agree", value=float(row.details["agree"]))
 
 
+_M15 = "In the paper, people's mean of M15 for consistency is 4.95; the released ratings give 4.94."
 HUMAN_MEANS = PaperTable(
     "human mean of each system", _human_means, "experts' ratings of the four dimensions", "system", digits=2,
-    half_up=True, notes=("Avg. is the mean of the four cells as printed.",),
+    half_up=True, notes=("Avg. is the mean of the four cells as printed.", _M15),
 )  # fmt: skip
 
 TABLES = {
@@ -155,7 +156,10 @@ TABLES = {
         "correlation with people over all summaries: RTS2 and MCQ2", _pooled, _RATINGS,
         notes=("Of replies that were asked twice for MCQ2, the first one counts in the paper.",),
     ),
-    "shen2023.19": PaperTable("correlation with people over all summaries: Llama-2", _pooled, _RATINGS),
+    "shen2023.19": PaperTable(
+        "correlation with people over all summaries: Llama-2", _pooled, _RATINGS,
+        notes=("A reply without a score counts as -1 in the paper, and as missing here.",),
+    ),
     "shen2023.20": PaperTable(
         "deviation of the experts' ratings", _deviation, "experts' ratings of the four dimensions", "system",
         best=False, notes=("Population standard deviation of the ratings of a summary, averaged over summaries.",),
@@ -173,7 +177,8 @@ TABLES = {
         "correlation with people on each system, MCQ", _by_system("mcq"), _RATINGS, "system", best=False
     ),
     "shen2023.25": PaperTable(
-        "mean of each system by people and judges", _all_means, _RATINGS, "system", digits=2, half_up=True, best=False
+        "mean of each system by people and judges", _all_means, _RATINGS, "system", digits=2, half_up=True, best=False,
+        notes=(_M15,),
     ),
     "shen2023.28": PaperTable(
         "correlation with people on each system, RTS by GPT-4", _by_system("rts"), _RATINGS, "system", best=False
