@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from summeter._version import __version__
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Row, Study, judge_labels
 from summeter.tables import Column, Table, interval, number
 
 STUDY = "trust"
@@ -39,13 +39,13 @@ class TrustStudy(Study):
     @property
     def verdict(self) -> str | None:
         """The verdict, or None if several judges or aspects were studied (see `details.verdict` of their rows)."""
-        verdicts = [head.details["verdict"] for head, _ in by_judge(self)]
+        verdicts = [head.details["verdict"] for _, head, _ in by_judge(self)]
         return verdicts[0] if len(verdicts) == 1 else None
 
     def parts(self) -> list[Table | str]:
         """Return the verdicts, the tables, and the assumptions."""
         shown: list[Table | str] = []
-        for head, rows in by_judge(self):
+        for _, head, rows in by_judge(self):
             rule = f"Rule: {head.details['rule']}."
             shown += [head.details["sentence"], rule, _table(rows), *_undefined(rows), *_group_lines(rows)]
         return [*shown, *assumptions(self.rows), *methods(self.rows), *self.notes]
@@ -57,8 +57,8 @@ class TrustStudy(Study):
         judge and people, and the version.
         """
         shown: list[Table | str] = []
-        for head, rows in by_judge(self):
-            table = replace(_table(rows), title=f"{judge_of(head)}: {head.details['verdict']}")
+        for name, head, rows in by_judge(self):
+            table = replace(_table(rows), title=f"{name}: {head.details['verdict']}")
             rule = f"Rule: {head.details['rule']}."
             shown += [table, head.details["sentence"].partition(". ")[2], rule, *_undefined(rows)]
         signatures = [text for text in self.signatures() if text not in methods(self.rows)]
@@ -66,19 +66,20 @@ class TrustStudy(Study):
         return [*shown, *assumptions(self.rows), *methods(self.rows), *signatures, *versions]
 
 
-def by_judge(rows: Study) -> list[tuple[Row, list[Row]]]:
-    """Return the row `agreement` and all rows of each judge and aspect."""
+def by_judge(study: Study) -> list[tuple[str, Row, list[Row]]]:
+    """Return the name, the row `agreement` and all rows of each judge and aspect.
+
+    The name contains the aspect, and the model, the settings or the run if another judge has the same name.
+    """
 
     def key(row: Row) -> tuple[str | None, str | None, Any]:
         return row.signature, row.aspect, row.details.get("run")
 
-    heads = [row for row in rows if (row.study, row.statistic) == (STUDY, "agreement") and not group_of(row)]
-    return [(head, [row for row in rows if key(row) == key(head)]) for head in heads]
-
-
-def judge_of(row: Row) -> str:
-    """Return the judge of a row, with the aspect if there is one."""
-    return f"{row.judge}{f' on {row.aspect}' if row.aspect else ''}"
+    heads = [row for row in study if (row.study, row.statistic) == (STUDY, "agreement") and not group_of(row)]
+    return [
+        (f"{name}{f' on {head.aspect}' if head.aspect else ''}", head, [row for row in study if key(row) == key(head)])
+        for name, head in zip(judge_labels(heads), heads, strict=True)
+    ]
 
 
 def group_of(row: Row) -> tuple[str, str] | None:
@@ -118,18 +119,19 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def reasons(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Return the titles of the statistics without a value, by reason."""
+    """Return the statistics without a value, by reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.value is None and row.statistic in TITLES and not group_of(row):
-            found.setdefault(row.reason or "", []).append(TITLES[row.statistic].strip())
+            found.setdefault(row.reason or "", []).append(row.statistic)
     return found
 
 
 def _undefined(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a sentence that gives the reasons why statistics are undefined."""
-    if found := reasons(rows):
-        yield "No value: " + "; ".join(f"{', '.join(titles)}: {why}" for why, titles in found.items()) + "."
+    found = {why: ", ".join(TITLES[name].strip() for name in names) for why, names in reasons(rows).items()}
+    if found:
+        yield f"No value: {'; '.join(f'{titles}: {why}' for why, titles in found.items())}."
 
 
 def _group_lines(rows: Sequence[Row]) -> Iterator[str]:

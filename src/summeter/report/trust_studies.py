@@ -15,7 +15,6 @@ from summeter.meta.trust_study import (
     by_judge,
     group_of,
     groups_of,
-    judge_of,
     reasons,
 )
 from summeter.pages.figures import Axis, Figure, Line, Point, Points, Rows
@@ -52,7 +51,7 @@ Values = Mapping[str, Row]
 def is_complete(study: Study) -> bool:
     """Return whether a study contains all statistics that `trust` gives for a judge."""
     wanted = {*TITLES} - {"alt_test_winning_rate_by_document", "alt_test_winning_rate_balanced", "partial_pearson"}
-    found = [{row.statistic for row in rows} for _, rows in by_judge(study)]
+    found = [{row.statistic for row in rows} for *_, rows in by_judge(study)]
     return bool(found) and all(wanted <= statistics for statistics in found)
 
 
@@ -68,7 +67,7 @@ def verdicts(blocks: Sequence[TrustBlock]) -> Table:
     return Table.of(["judge", "verdict", "numbers that decide"], rows)
 
 
-def _block(id_: str, study: Study, head: Row, rows: Sequence[Row]) -> TrustBlock:
+def _block(id_: str, study: Study, name: str, head: Row, rows: Sequence[Row]) -> TrustBlock:
     one = {row.statistic: row for row in rows if not group_of(row)}
     parts = (
         _agreement(one), _alt_test(one), _errors(one, rows), _biases(one, rows), _ranking(one["system_ranking"]),
@@ -83,10 +82,10 @@ def _block(id_: str, study: Study, head: Row, rows: Sequence[Row]) -> TrustBlock
         "Votes": [votes], "Judge": [head.signature], "People": [head.gold_signature], "Intervals": intervals
     }  # fmt: skip
     return TrustBlock(
-        id_, judge_of(head), details["verdict"], details["sentence"].partition(". ")[2], details["rule"],
-        tuple(_deciding(one)[name] for name in _DECIDING[details["verdict"]]),
+        id_, name, details["verdict"], details["sentence"].partition(". ")[2], details["rule"],
+        tuple(_deciding(one)[each] for each in _DECIDING[details["verdict"]]),
         tuple(part for part in parts if part.texts or part.tables or part.figures),
-        {name: tuple(filter(None, texts)) for name, texts in sources.items()},
+        {title: tuple(filter(None, texts)) for title, texts in sources.items()},
         (*assumptions(rows), *study.notes),
     )  # fmt: skip
 
@@ -264,6 +263,10 @@ def _labels(row: Row) -> TrustPart:
 
 
 def _undefined(rows: Sequence[Row]) -> TrustPart:
-    lines = [(tuple(titles), why) for why, titles in reasons(rows).items()]
+    titles, main = {}, ""
+    for statistic, title in TITLES.items():
+        main = main if title.startswith(" ") else title
+        titles[statistic] = title if main == title else f"{main}: {title.strip()}"
+    lines = [(tuple(titles[name] for name in names), why) for why, names in reasons(rows).items()]
     tables = (Table.of(["statistic", "reason"], lines),) if lines else ()
     return TrustPart("Without a value", (), (), tables)
