@@ -13,6 +13,7 @@ from summeter.meta import (
     correlate,
     errors,
     estimate,
+    jury,
     prefer,
     reliability,
     self_consistency,
@@ -61,5 +62,6 @@ STUDIES: dict[str, Made] = {
     "estimate": lambda one, gold, _: estimate(one, gold),
     "simulate": lambda one, gold, _: simulate(one, gold, 3, draws=20),
     "self_consistency": lambda one, gold, draws: self_consistency([one, gold], resamples=draws),
+    "jury": lambda one, gold, draws: jury(one, gold, resamples=draws),
     "people": lambda one, gold, draws: agreement_with_people(one, gold, resamples=draws),
 }

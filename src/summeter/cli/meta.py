@@ -17,6 +17,7 @@ from summeter.meta._agree import AgreeOptions, OverrideOptions
 from summeter.meta._agree import export as export_votes
 from summeter.meta._card import tables
 from summeter.meta._compare import matrices
+from summeter.meta._jury import items
 from summeter.meta._overlap import lists_of
 from summeter.meta.context import Context
 from summeter.meta.inputs import context_of
@@ -25,6 +26,7 @@ from summeter.meta.results import Study
 from summeter.meta.verdicts import MOST_NAMED
 from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder
+from summeter.tables import Table
 
 app = typer.Typer(no_args_is_help=True)
 ORDER = (
@@ -172,6 +174,29 @@ def _context(source: str) -> Context | None:
     if not path.is_dir():
         return None
     return context_of(RunFolder(path).data if (path / MANIFEST).is_file() else load(path))
+
+
+@study_command(app, "recheck")
+def recheck(given: Given) -> None:
+    """List the labels to judge again, or write them to a file for a campaign."""
+    (study,) = given.studies()
+    rows = items(study)
+    shown = (
+        "doc_id",
+        "system",
+        "aspect",
+        "index",
+        "text",
+        "people",
+        "jury",
+        "probability",
+        "change",
+        "expected_change",
+    )
+    lines = [[f"{cell:.4f}" if isinstance(cell := row[name], float) else cell for name in shown] for row in rows]
+    table = Table.of([name.replace("_", " ") for name in shown], lines, align="lllrlrrrrr")
+    notes = map(in_options, study.notes)
+    given.output.write_study(study, [table, *study.signatures(), *notes], csv=rows)
 
 
 @study_command(app, "card", runs="[RUN]")

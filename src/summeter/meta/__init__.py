@@ -31,6 +31,7 @@ from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, estimate_last_judge, simulate
 from summeter.meta._gate import gate
+from summeter.meta._jury import jury, recheck
 from summeter.meta._overlap import match_claims, overlap
 from summeter.meta._people import agreement_elsewhere, agreement_lines, agreement_with_people
 from summeter.meta._plan import plan_calibration, plan_comparison
@@ -70,6 +71,7 @@ __all__ = [
     "estimate",
     "estimate_last_judge",
     "gate",
+    "jury",
     "load_calibration",
     "match_claims",
     "overlap",
@@ -80,6 +82,7 @@ __all__ = [
     "protocol",
     "protocol_named",
     "read_study",
+    "recheck",
     "reliability",
     "save_calibration",
     "self_consistency",
