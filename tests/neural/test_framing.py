@@ -190,8 +190,8 @@ def test_outputs_of_every_token(tmp_path: Path, folders: Path, classes: int, ans
     model = network(folder, "tokens")
     with pytest.raises(UsageError, match="outputs per token"):
         ask(model, [ClassifyTokens(ROWS[0], 7)])
-    with pytest.raises(ValueError, match="not in a template"):
-        ask(model, [ClassifyTokens(ROWS[0], classes, Framing(template="{0} {1}"))])
+    (row,) = ask(model, [ClassifyTokens(("ab", "c"), classes, Framing(template="{0} {1}"))])
+    assert row.offsets.tolist() == [[0, 0], [0, 1], [1, 2], [3, 4], [0, 0]], "in the filled template"
 
 
 def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -> None:

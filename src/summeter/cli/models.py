@@ -14,7 +14,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.command()
 def convert(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="alignscore, a3cu, dae or bartscore.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="alignscore, a3cu, dae, bartscore or hhem.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Released checkpoint.", exists=True, dir_okay=False)],
     out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
     base: Annotated[

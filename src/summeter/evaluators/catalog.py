@@ -38,6 +38,7 @@ CATALOG: dict[str, str] = {
     "minicheck": "summeter.evaluators.entailment.minicheck:MiniCheck",
     "faithlens": "summeter.evaluators.entailment.faithlens:FaithLens",
     "granite_guardian": "summeter.evaluators.entailment.granite_guardian:GraniteGuardian",
+    "hhem": "summeter.evaluators.entailment.hhem:HHEM",
     "lite2pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite2Pyramid",
     "lite3pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite3Pyramid",
     "a2cu": "summeter.evaluators.seq2seq.a2cu:A2CU",

@@ -284,10 +284,10 @@ class FindLabels(NetworkRequest[Labels]):
 
 @dataclass(frozen=True)
 class ClassifyTokens(NetworkRequest[TokenLogits]):
-    """The logits of a token classifier for a text or a pair.
+    """The logits of a token classifier for a text, a pair or a template; offsets are those in the filled template.
 
     For extractive question answering, these are the logits of the answer's start and end. The request raises UsageError
-    if the model does not have `classes` outputs, and ValueError for a template.
+    if the model does not have `classes` outputs.
     """
 
     codec = TOKEN_LOGITS

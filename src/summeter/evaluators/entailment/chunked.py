@@ -62,13 +62,15 @@ class ClaimChecker(Evaluator):
     """Base class of judges that compare claims with chunks of whole sentences of the document.
 
     The class attribute `places` is the maximum number of tokens of the LLM's input, or None if only the server limits
-    it, and `reply_tokens` the number of tokens reserved for the reply.
+    it, and `reply_tokens` the number of tokens reserved for the reply. If `rejoins`, a chunk consists of its sentences,
+    joined by spaces as in MiniCheck; otherwise it is a part of the document as it is.
     """
 
     aspects = (FAITHFULNESS,)
     reduce = "whole"
     places: ClassVar[int | None] = None
     reply_tokens: ClassVar[int] = 1
+    rejoins: ClassVar[bool] = True
 
     chunk: int | None = Field(default=None, ge=16)
     claims: Claims | None = None
@@ -167,7 +169,7 @@ class ClaimChecker(Evaluator):
         (role,) = self.required_roles
         model = (tools.llm if self.asks_llm else tools.network)(role).id
         builder = self.builder(item, prepared, tools, model=model)
-        chunks = tools.once("chunks", lambda: joined(pieces(item.document, self.sentences), prepared.data["chunks"]))
+        chunks = tools.once("chunks", lambda: self._chunks(item.document, prepared.data["chunks"]))
         if (self.claims or self.usual_claims) == "summary":
             verdicts = await self.verdicts(chunks, [item.summary.text], tools)
             builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
@@ -189,6 +191,12 @@ class ClaimChecker(Evaluator):
         pairs = [(chunk, claim) for chunk in range(len(chunks)) for claim in scored]
         agreeing = [pair for pair in pairs if (verdicts.values[pair] >= self.threshold) == bool(whole.label)]
         return [explained(whole, verdicts, agreeing), *of_sentences]
+
+    def _chunks(self, document: Document, ranges: Sequence[tuple[int, int]]) -> list[TextSpan]:
+        if not self.rejoins and len(ranges) == 1:
+            return [TextSpan.of(document.text)]
+        chunks = joined(pieces(document, self.sentences), ranges)
+        return chunks if self.rejoins else [TextSpan.of(document.text, chunk.start, chunk.end) for chunk in chunks]
 
     def _of_claim(
         self, builder: JudgmentBuilder, at: int | None, chunks: Sequence[TextSpan], verdicts: Verdicts, claim: int

@@ -83,6 +83,7 @@ class GraniteGuardian(ClaimChecker):
     }
     positional_setting = "release"
     reply_tokens = 2048
+    rejoins = False
 
     release: Annotated[Release, BeforeValidator(str)] = "4.1"  # in YAML, 4.1 is a number
     think: bool = False

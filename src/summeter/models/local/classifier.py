@@ -1,8 +1,7 @@
 """Compute the outputs of sequence classifiers, regression models and token classifiers.
 
-The input of a sequence classifier or a regression model is a text, a pair or a template, and that of a token classifier
-is a text or a pair. Evaluators know the meaning of the outputs, except for the classes of natural-language inference,
-whose order is read from the model's config.
+The input is a text, a pair or a template. Evaluators know the meaning of the outputs, except for the classes of
+natural-language inference, whose order is read from the model's config.
 """
 
 from __future__ import annotations
@@ -86,8 +85,6 @@ def classify_tokens(loaded: LoadedModel, requests: Sequence[ClassifyTokens], usa
 
     Raises UsageError if the model does not have as many outputs per token as a request needs.
     """
-    if any(request.framing.template is not None for request in requests):
-        raise ValueError("tokens are classified in one text or a pair, not in a template")
     # Requests with different framings are computed together.
     inputs = by_settings(
         requests,

@@ -56,7 +56,7 @@ class Release:
 def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[Path]:
     """Convert a released checkpoint and return the new folders.
 
-    `kind` is the kind of the checkpoint `file`: alignscore, a3cu, dae or bartscore. The new folder is `out`; for
+    `kind` is the kind of the checkpoint `file`: alignscore, a3cu, dae, bartscore or hhem. The new folder is `out`; for
     AlignScore, each head has a folder in `out`. `base` is the folder with the config and the tokenizer of the base
     model, by default the folder of `file`. Either all folders are written or none.
 
@@ -257,6 +257,14 @@ def _bartscore(tensors: Tensors) -> list[ConvertedModel]:
     return [ConvertedModel("", "BartForConditionalGeneration", dict(tensors), {})]
 
 
+def _hhem(tensors: Tensors) -> list[ConvertedModel]:
+    """Convert the encoder of T5 with two outputs per token, of which the first token's are used."""
+    _need(tensors, ["t5.transformer.shared.weight", "t5.classifier.weight"], "hhem")
+    renamed = _renamed(tensors, (("t5.", ""),))
+    renamed.setdefault("transformer.encoder.embed_tokens.weight", renamed["transformer.shared.weight"])
+    return [ConvertedModel("", "T5ForTokenClassification", renamed, _labels({0: "hallucinated", 1: "consistent"}))]
+
+
 def _labels(names: Mapping[int, str]) -> dict[str, Any]:
     return {"id2label": dict(names), "label2id": {name: index for index, name in names.items()}}
 
@@ -271,5 +279,6 @@ RELEASES: dict[str, Release] = {
         "BARTScore, CNN and ParaBank (Yuan et al., NeurIPS 2021)", "bart-large-cnn", "Apache-2.0", "none stated",
         _bartscore,
     ),
+    "hhem": Release("HHEM-2.1-Open (Vectara, 2024)", "google/flan-t5-base", "Apache-2.0", "Apache-2.0", _hhem),
 }  # fmt: skip
 """The checkpoints that can be converted, by name."""
