@@ -16,7 +16,7 @@ from summeter.cli.main import app
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.meta import advise, compare
+from summeter.meta import advise, compare, trust
 from summeter.meta._advise import overview
 from summeter.pages.figures import Points
 from summeter.records import Item, Judgment, UsageError
@@ -87,6 +87,9 @@ def test_sentences_serve_where_all_have_them_and_the_cheapest_equal_is_recommend
     assert [row.level for row in whole] == ["sentence"] * 3
     assert [row.n for row in whole] == [160] * 3
     assert "noise:0.32" in recommended(study)  # .3 and .32 cannot be told apart, and 3.0 is worse
+    (verdict,) = [row.details["trust"] for row in study if row.details.get("recommended")]
+    assert verdict == trust(run, judge=recommended(study), resamples=300).verdict
+    assert f"`summeter trust`: {verdict}" in " ".join(study.notes)
     by_noise = {part: row for row in whole for part in (row.signature or "").split("|") if part.startswith("noise")}
     best = max(whole, key=lambda row: row.value or 0)
     assert best.details["frontier"]
@@ -107,7 +110,7 @@ def test_a_judge_that_is_worse_than_chance_is_not_recommended(tmp_path: Path) ->
     for row in rows:  # people say the opposite of what the judge reads
         row["human"]["sentence_labels"] = [1 - label for label in row["human"]["sentence_labels"]]
     study = advise(evaluate(rows, [Noisy(noise=0.3)], out=tmp_path / "wrong"), resamples=200)
-    assert not [row for row in study if row.details.get("recommended")]
+    assert not [row for row in study if row.details.get("recommended") or "trust" in row.details]
     assert len(study.notes) == 1
 
 

@@ -9,7 +9,7 @@ test and a correction for the number of pairs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple
@@ -18,6 +18,7 @@ from pydantic import Field
 
 from summeter.choices import AggregationRule, Average, Level
 from summeter.meta._compare import AgreementTask, judge_differences, pair_row
+from summeter.meta._trust import TrustOptions, trust
 from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, RunLike, judge_input
@@ -122,10 +123,11 @@ def advise(runs: RunLike, gold: Gold | None, options: AdviseOptions) -> Study:
     `gold` is by default the human judgments in the data of the first run.
 
     Rows have the study "advise". Each judge has a row `auroc` or `spearman`, with `details.frontier` (True if no
-    cheaper judge agrees as well) and `details.recommended`, and the rows `cost_per_1000` and `seconds_per_1000` (US
-    dollars and seconds per 1,000 summaries; the seconds include sequential calls and local computation). The best judge
-    is compared with the recommended one, or with the next best if it is recommended itself, in the rows `difference`
-    ("A-B", with the fields of `compare`) and `labels_needed`, the number of labelled documents needed to
+    cheaper judge agrees as well), `details.recommended` and, for the recommended judge, `details.trust` (the verdict of
+    `trust`, or None if it cannot compare the judge with people), and the rows `cost_per_1000` and `seconds_per_1000`
+    (US dollars and seconds per 1,000 summaries; the seconds include sequential calls and local computation). The best
+    judge is compared with the recommended one, or with the next best if it is recommended itself, in the rows
+    `difference` ("A-B", with the fields of `compare`) and `labels_needed`, the number of labelled documents needed to
     detect the difference with power 0.8. If no judge is recommended, because the best cannot be told from chance, its
     row `labels_needed` is the number that would tell it from chance with that power. A judge that cannot be compared
     has a row `agreement` without a value. The notes contain the recommendation.
@@ -150,7 +152,7 @@ def advise(runs: RunLike, gold: Gold | None, options: AdviseOptions) -> Study:
     for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
         of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
         named_candidates = {names[judge_key(candidate.pairs.judge)]: candidate for candidate in of_aspect}
-        block, advice = _of_aspect(aspect, named_candidates, testing)
+        block, advice = _of_aspect(aspect, named_candidates, testing, lambda chosen: _trust(chosen, gold, options))
         rows += block
         notes.append(advice)
     return Study(STUDY, rows, notes)
@@ -261,8 +263,22 @@ def _seconds(run: RunFolder, signature: str) -> float | None:
     return total if timed else None
 
 
-def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significance) -> tuple[list[Row], str]:
-    """Return the rows of the judges of one aspect, and the recommendation."""
+def _trust(candidate: Candidate, gold: Gold | None, options: AdviseOptions) -> str | None:
+    """Return the verdict of `trust` on a judge, or None if `trust` cannot compare its votes with people's."""
+    judge = candidate.pairs.judge
+    shared = AdviseOptions.model_fields.keys() & TrustOptions.model_fields.keys()
+    keywords = {name: getattr(options, name) for name in shared}
+    keywords |= {"judge": judge.signature, "aspect": f"{judge.aspect}:{candidate.pairs.gold.aspect}", "level": None}
+    try:
+        return trust(candidate.run, gold, **keywords).verdict
+    except UsageError:
+        return None
+
+
+def _of_aspect(
+    aspect: str, named: Mapping[str, Candidate], testing: Significance, verdict: Callable[[Candidate], str | None]
+) -> tuple[list[Row], str]:
+    """Return the rows of the judges of one aspect, and the recommendation with the verdict on the recommended judge."""
     ranked = sorted(
         (name for name, candidate in named.items() if candidate.agreement.value is not None),
         key=lambda name: (-(named[name].agreement.value or 0.0), named[name].cost is None, named[name].cost or 0.0),
@@ -279,9 +295,13 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
     recommended = equal[0] if equal else None
     if priced and named[equal[0]].cost is not None:
         recommended = min(priced, key=lambda name: named[name].cost or 0.0)
+    trusted = None if recommended is None else verdict(named[recommended])
     rows: list[Row] = []
     for name, own in named.items():
-        details = {"frontier": name in ranked and _on_frontier(own, named.values()), "recommended": name == recommended}
+        frontier = name in ranked and _on_frontier(own, named.values())
+        details: dict[str, Any] = {"frontier": frontier, "recommended": name == recommended}
+        if name == recommended:
+            details["trust"] = trusted
         rows.append(interval_row(own.agreement, own.fields(), statistic=own.statistic, details=details))
         seconds = _seconds(own.run, own.pairs.judge.signature)
         for statistic, value, why in (
@@ -305,9 +325,10 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significanc
         return rows, f"{advice}. There are too few labels: {settles} (there are {documents:,})."
     own = named[recommended]
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
+    if trusted is not None:
+        price = f"{price}; `summeter trust`: {trusted}"
     if len(ranked) == 1:
-        trust = "`summeter trust` says how far it can be trusted"
-        return rows, f"{aspect}: {recommended} is the only judge here ({own.words}; {price}); {trust}."
+        return rows, f"{aspect}: {recommended} is the only judge here ({own.words}; {price})."
     advice = f"{aspect}: use {recommended} ({own.words}; {price})."
     best = sound[0]
     other = next(name for name in (recommended, *sound[1:], *ranked) if name != best)
