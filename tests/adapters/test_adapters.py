@@ -75,7 +75,7 @@ def test_inspect_ai_and_its_log(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("*.json")
     logged = json.loads(file.read_text())["samples"][0]["scores"]["summary_scorer"]["value"]
     assert {"faithfulness", "conciseness"} <= set(logged)
-    study = trust(file, judge="faithfulness", human=("human",))
+    study = trust(file, judge="summary_scorer.faithfulness", human=("human",))
     assert study.one(statistic="agreement", system=None).value == pytest.approx(1.0)
 
 

@@ -7,7 +7,7 @@
     def briefing():
         return Task(dataset=..., solver=..., scorer=summary_scorer("support"))
 
-`summeter trust LOG --judge faithfulness --human label` then reads the log.
+`summeter trust LOG --judge summary_scorer.faithfulness --human label` then reads the log.
 """
 
 from __future__ import annotations
