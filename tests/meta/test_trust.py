@@ -121,6 +121,17 @@ def test_ratings_on_another_scale_are_for_ranking_only() -> None:
         sm.trust(rows, scale="one to five")
 
 
+def test_reversed_pairs_of_systems_are_named() -> None:
+    means = {"a": (2, 4), "b": (4, 2), "c": (1, 1)}
+    rows = [
+        {"item": f"{system}{i}", "document": i, "system": system, "judge": judge + i % 2, "human": people + i % 3 % 2}
+        for system, (judge, people) in means.items() for i in range(20)
+    ]  # fmt: skip
+    row = sm.trust(rows, document="document", resamples=20).one(statistic="system_ranking")
+    assert row.details["reversed_pairs"] == [["a", "b"]]
+    assert [row.details[name] for name in ("significant", "confirmed", "reversed")] == [3, 2, 1]
+
+
 def test_long_and_wide_files_and_labels_agree(tmp_path: Path) -> None:
     rng = random.Random(5)
     wide, long = [], []

@@ -48,7 +48,8 @@ def trust(
     if given.output.format == "html":
         from summeter.report import page, render
 
-        given.output.put("\n".join(render(page([result]))))
+        worded = TrustStudy(result.name, result.rows, map(in_options, result.notes))
+        given.output.put("\n".join(render(page([worded]))))
         return None
     parts = result.card() if given.output.format == "markdown" else result.parts()
     given.parts = [part if not isinstance(part, str) else in_options(part) for part in parts]

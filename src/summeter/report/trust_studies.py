@@ -100,6 +100,9 @@ def _deciding(one: Values) -> dict[str, tuple[str, str]]:
     details = head.details
     saving, test = details["saving"], one.get("alt_test_winning_rate_by_document", one["alt_test_winning_rate"])
     replaced = f"{_replaced(test)} (a constant: {_replaced(constant)})"
+    if (balanced := one.get("alt_test_winning_rate_balanced")) is not None:
+        test, rate = balanced, balanced.details["of_constant"]
+        replaced = f"{_replaced(test)} with labels weighted equally (a constant: omega {number(rate)})"
     return {
         "agreement": (f"agreement ({_coefficient(head)})", _estimate(head)),
         "order": ("rank correlation", number(details["order"])),
