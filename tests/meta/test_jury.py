@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
+from pathlib import Path
 
 import pytest
 from meta.makers import people, ratings, sentences, voted
+from typer.testing import CliRunner
 
+from summeter.cli.main import app
 from summeter.meta import jury, recheck
 from summeter.meta._jury import items
 from summeter.records import Judgment, UsageError
@@ -132,3 +137,35 @@ def test_recheck_orders_doubted_labels() -> None:
     assert (item["doc_id"], item["system"], item["people"], item["jury"], item["vote.b"]) == ("d0", "A", 0, 1, 1)
     with pytest.raises(UsageError, match="are ratings"):
         recheck(ratings({"d": {"A": 3.0}}), people({("d", "A"): {"ann": 4.0}}))
+
+
+def test_a_campaign_reads_the_items_to_judge_again(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": f"d{number}", "system": "A", "document": "The mill closed in May.",
+         "summary": "The mill closed in May. It rained.", "human": {"sentence_labels": [1, number % 2]}}
+        for number in range(6)
+    ]  # fmt: skip
+    data, run, found = tmp_path / "data.jsonl", str(tmp_path / "run"), tmp_path / "items.csv"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    campaign = {
+        "name": "again", "title": "Again", "task_type": "fact_verification", "data": str(data),
+        "select": {"items": "items.csv"}, "platform": {"name": "local", "accounts": ["ann"]},
+        "instructions": "Read.",
+    }  # fmt: skip
+    (tmp_path / "again.yaml").write_text(json.dumps(campaign))
+
+    def summeter(*words: str) -> str:
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    summeter("score", str(data), "-e", "support", "-o", run, "--quiet")
+    undefined = json.loads(summeter("meta", "jury", run, "--aspect", "faithfulness", "--json"))["rows"][2]
+    assert (undefined["judge"], undefined["value"], undefined["status"]) == ("majority", None, "undefined")
+    # The judge finds the second sentence unsupported, and people only half of the time.
+    summeter("meta", "recheck", run, "--aspect", "faithfulness", "-o", str(found))
+    listed = [(row["doc_id"], row["index"], row["text"]) for row in csv.DictReader(found.read_text().splitlines())]
+    assert listed == [(f"d{number}", "1", "It rained.") for number in (1, 3, 5)]
+    summeter("annotate", "new", str(tmp_path / "again.yaml"), "-o", str(tmp_path / "again"))
+    tasks = [json.loads(line) for line in (tmp_path / "again" / "tasks.jsonl").read_text().splitlines()]
+    assert {task["document_id"] for task in tasks} == {"d1", "d3", "d5"}

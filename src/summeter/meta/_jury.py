@@ -89,7 +89,7 @@ def jury(run: RunLike, gold: Gold, options: JuryOptions) -> Study:
 class RecheckOptions(JuryOptions):
     """The options of `recheck`."""
 
-    limit: int = Field(50, ge=1, description="Number of units to list.")
+    limit: int = Field(50, ge=1, description="Number of units of each aspect to list.")
 
 
 @study(RecheckOptions)
@@ -104,10 +104,14 @@ def recheck(run: RunLike, gold: Gold, options: RecheckOptions) -> Study:
     """
     judges, rows, notes = judge_input(run), list[Row](), list[str]()
     data = judges.data or (gold if isinstance(gold, Dataset) else None)
-    for panel in _panels(meta_input(judges, gold, options), options, notes):
-        if not panel.labels:
-            what = f"people's votes on {panel.sample.gold.aspect} are ratings; give the smallest that counts as 1 with "
-            raise UsageError(what, Parameter("gold_at_least", "VALUE"))
+    panels = list(_panels(meta_input(judges, gold, options), options, notes))
+    ratings = [panel.sample.gold.aspect for panel in panels if not panel.labels]
+    if len(ratings) == len(panels):
+        what = f"votes on {listed(ratings)} are ratings, not labels; give the smallest that counts as 1 with "
+        raise UsageError(what, Parameter("gold_at_least", "VALUE"), " and ", Parameter("judge_at_least", "JUDGE=VALUE"))
+    if ratings:
+        notes.append(f"votes on {listed(ratings)} are ratings, not labels: left out")
+    for panel in (panel for panel in panels if panel.labels):
         doubted = panel.doubted(data)
         shown = f", {options.limit} of which are listed" if len(doubted) > options.limit else ""
         notes.append(
@@ -236,7 +240,7 @@ class _Panel:
     def juries(self) -> dict[str, Floats]:
         """The votes of each jury on the units that all members judged, NaN if they are tied."""
         votes = self.sample.matrix[:-1]
-        judged: Bools = ~np.isnan(votes).any(axis=0)
+        judged: Bools = np.asarray(~np.isnan(votes).any(axis=0))
         if not self.labels:
             if not self.one_scale:
                 centred = votes - mean_present(votes[:, judged], axis=1)[:, None]
@@ -274,14 +278,22 @@ class _Panel:
                 details["confidence"] = self.confidence
             yield from self._agreements(votes, merged(about, fields[name], details=details), one)
         best, chosen = self._best()
+        found: dict[str, list[str]] = {}
         for name, votes in self.juries.items():
             got = self._gain(votes, best) if one is None else undefined(one)
             details = {"coefficient": self.coefficient, "best_member": chosen}
             yield self._row(got, merged(about, fields[name]), statistic="jury_gain", details=details)
+            if got.value is not None:
+                way = "above" if got.value > 0 else "below"
+                verdict = f"{way} that" if self._significant(got.p) else "not measurably different from that"
+                found.setdefault(verdict, []).append(name)
+        notes += (
+            f"{people.aspect}: the agreement of {listed(names)} with people is {verdict} of the best member, which is "
+            "chosen on one half of the documents and compared on the other"
+            for verdict, names in found.items()
+        )
         errors = list(self._errors(about))
         yield from errors
-        if one is None:
-            notes.append(f"{people.aspect}: the best member on one half of the documents is compared on the other")
         alike = [
             f"{row.pair} ({row.value:.2f})"
             for row in errors
@@ -358,7 +370,14 @@ class _Panel:
         # An exchange for which the agreement is undefined counts as reaching the gain.
         reached = int((~(np.abs(exchanged) < abs(got.value) - _ROUNDING)).sum())
         extra = 0 if flips.exact else 1
-        return replace(got, p=(reached + extra) / (flips.total + extra))
+        got = replace(got, p=(reached + extra) / (flips.total + extra))
+        if got.low is not None and got.high is not None and not self._significant(got.p):
+            # The interval contains 0 unless the test finds a difference, as in `compare`.
+            got = replace(got, low=min(got.low, 0.0), high=max(got.high, 0.0))
+        return got
+
+    def _significant(self, p: float | None) -> bool:
+        return p is not None and p <= 1 - self.options.confidence + _ROUNDING
 
     def _errors(self, about: Mapping[str, Any]) -> Iterator[Row]:
         """Yield the rows about the errors that members share."""
