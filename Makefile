@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: adapters demo test fuzz check web neural cluster shared wheel lowest lowest-neural local-judge test-local format clean
+.PHONY: adapters docs demo test fuzz check web neural cluster shared wheel lowest lowest-neural local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -102,6 +102,15 @@ lowest-neural:
 	@$(VENV)-lowest-neural/bin/python -m pip install --quiet --editable '.[local,torch,parse]' 'onnx>=1.17' --group test \
 		--constraint constraints/lowest-neural.txt
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)-lowest-neural/bin/python -m pytest -m neural -rs tests/neural
+
+# Build the documentation as a website in build/site, and check its links.
+docs:
+	@test -d $(VENV)-docs || $(PYTHON) -m venv $(VENV)-docs
+	@$(VENV)-docs/bin/python -m pip install --quiet 'pip>=25.1'
+	@$(VENV)-docs/bin/python -m pip install --quiet --editable . --group docs
+	@$(VENV)-docs/bin/python scripts/site.py
+	@NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 # Run the tests of the adapters in the real packages, in a separate environment. CI does not run them.
 adapters:

@@ -1,0 +1,77 @@
+"""Prepare the pages of the website in build/docs, and write llms.txt.
+
+    python scripts/site.py
+
+The pages keep their places (docs/, reports/, design/), so that links between them hold; README.md is the home page.
+`docs/api.md` is made from the public names of the package. `mkdocs build --strict` (in `make docs`) then checks links.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+import summeter
+from summeter import meta
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "build" / "docs"
+FOLDERS = ("docs", "reports", "design", "examples/cluster", "ci")
+FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summeter/evaluators/support/checks.py")
+
+
+def api() -> str:
+    """Return the page of the public classes and functions, with a directive of mkdocstrings for each."""
+    lines = ["# Python API", "", "Names are imported from `summeter`, and those of studies from `summeter.meta`.", ""]
+    for module, names in ((summeter, summeter.__all__), (meta, meta.__all__)):
+        for name in names:
+            found = getattr(module, name)
+            if inspect.isclass(found) or inspect.isfunction(found):
+                home = found.__module__
+                assert getattr(import_module(home), found.__name__, None) is not None, f"{home}.{name}"
+                lines += [f"::: {home}.{found.__name__}", ""]
+    return "\n".join(lines)
+
+
+def title_and_lead(page: Path) -> tuple[str, str]:
+    """Return the heading of a page and its first sentence."""
+    text = page.read_text(encoding="utf-8")
+    heading, _, body = text.partition("\n")
+    blocks = [" ".join(block.split()) for block in re.split(r"\n\s*\n", body)]
+    lead = next((block for block in blocks if block and not re.match(r"[#|>!<-]|```", block)), "")
+    plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", lead)
+    return heading.removeprefix("# "), re.split(r"(?<=[.?!:])\s", plain)[0]
+
+
+def llms() -> str:
+    """Return llms.txt: the pages with their first sentences, by the headings of docs/README.md."""
+    lines = ["# summeter", "", "> Evaluate summaries, and check how far to trust the evaluator.", ""]
+    listed: list[str] = []
+    for line in (ROOT / "docs" / "README.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            lines += [*([""] if lines[-1] else []), line, ""]
+        for name in re.findall(r"\]\(([\w-]+\.md)\)", line):
+            if name not in listed:
+                listed.append(name)
+                title, lead = title_and_lead(ROOT / "docs" / name)
+                lines.append(f"- [{title}](docs/{Path(name).stem}.html): {lead}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    shutil.rmtree(OUT, ignore_errors=True)
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, OUT / folder)
+    for file in FILES:
+        (OUT / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, OUT / file)
+    (OUT / "index.md").write_text((ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
+    (OUT / "docs" / "api.md").write_text(api(), encoding="utf-8")
+    (OUT / "llms.txt").write_text(llms(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
