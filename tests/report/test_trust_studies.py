@@ -69,6 +69,7 @@ def test_the_page_of_the_command_and_of_its_json(tmp_path: Path) -> None:
 
 
 def test_several_judges_have_a_table_of_verdicts() -> None:
-    both = page([made.trust(), made.trust(("e", "f", "g", "h"))])
+    both = page([made.trust(), made.trust(("e. g. this", "f", "g", "h"))])
     verdict = "useful with correction"
-    assert [row[:2] for row in both.verdicts.rows] == [("a", verdict), ("e", verdict)]
+    assert [row[:2] for row in both.verdicts.rows] == [("a", verdict), ("e. g. this", verdict)]
+    assert both.trusted[0].sentence == both.trusted[1].sentence

@@ -60,7 +60,7 @@ class TrustStudy(Study):
         for name, head, rows in by_judge(self):
             table = replace(_table(rows), title=f"{name}: {head.details['verdict']}")
             rule = f"Rule: {head.details['rule']}."
-            shown += [table, head.details["sentence"].partition(". ")[2], rule, *_undefined(rows)]
+            shown += [table, facts_of(head), rule, *_undefined(rows)]
         signatures = [text for text in self.signatures() if text not in methods(self.rows)]
         versions = [f"Computed by summeter {__version__}."]
         return [*shown, *assumptions(self.rows), *methods(self.rows), *signatures, *versions]
@@ -80,6 +80,11 @@ def by_judge(study: Study) -> list[tuple[str, Row, list[Row]]]:
         (f"{name}{f' on {head.aspect}' if head.aspect else ''}", head, [row for row in study if key(row) == key(head)])
         for name, head in zip(judge_labels(heads), heads, strict=True)
     ]
+
+
+def facts_of(head: Row) -> str:
+    """Return the sentence of a verdict without judge and verdict."""
+    return str(head.details["sentence"]).partition(f": {head.details['verdict']}. ")[2]
 
 
 def group_of(row: Row) -> tuple[str, str] | None:

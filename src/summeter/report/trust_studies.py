@@ -13,6 +13,7 @@ from summeter.meta.trust_study import (
     TITLES,
     assumptions,
     by_judge,
+    facts_of,
     group_of,
     groups_of,
     reasons,
@@ -51,8 +52,11 @@ Values = Mapping[str, Row]
 def is_complete(study: Study) -> bool:
     """Return whether a study contains all statistics that `trust` gives for a judge."""
     wanted = {*TITLES} - {"alt_test_winning_rate_by_document", "alt_test_winning_rate_balanced", "partial_pearson"}
-    found = [{row.statistic for row in rows} for *_, rows in by_judge(study)]
-    return bool(found) and all(wanted <= statistics for statistics in found)
+    found = by_judge(study)
+    return bool(found) and all(
+        head.details.get("verdict") in _DECIDING and wanted <= {row.statistic for row in rows}
+        for _, head, rows in found
+    )
 
 
 def trusted(studies: Sequence[Study]) -> tuple[TrustBlock, ...]:
@@ -82,7 +86,7 @@ def _block(id_: str, study: Study, name: str, head: Row, rows: Sequence[Row]) ->
         "Votes": [votes], "Judge": [head.signature], "People": [head.gold_signature], "Intervals": intervals
     }  # fmt: skip
     return TrustBlock(
-        id_, name, details["verdict"], details["sentence"].partition(". ")[2], details["rule"],
+        id_, name, details["verdict"], facts_of(head), details["rule"],
         tuple(_deciding(one)[each] for each in _DECIDING[details["verdict"]]),
         tuple(part for part in parts if part.texts or part.tables or part.figures),
         {title: tuple(filter(None, texts)) for title, texts in sources.items()},
