@@ -110,7 +110,7 @@ docs:
 	@$(VENV)-docs/bin/python -m pip install --quiet --editable . --group docs
 	@$(VENV)-docs/bin/python scripts/site.py
 	@NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/python -m mkdocs build --strict --quiet
-	@echo "build/site/index.html"
+	@echo "to read and search: python3 -m http.server --directory build/site"
 
 # Run the tests of the adapters in the real packages, in a separate environment. CI does not run them.
 adapters:

@@ -25,7 +25,7 @@ FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summe
 
 def api() -> str:
     """Return the page of the public classes and functions, with a directive of mkdocstrings for each."""
-    lines = ["# Python API", "", "Names are imported from `summeter`, and those of studies from `summeter.meta`.", ""]
+    lines = ["---", "search:", "  boost: 0.3", "---", "", "# Python API", "", "Names are imported from `summeter`, and those of studies from `summeter.meta`.", ""]
     for module, names in ((summeter, summeter.__all__), (meta, meta.__all__)):
         for name in names:
             found = getattr(module, name)
@@ -68,6 +68,8 @@ def main() -> None:
     for file in FILES:
         (OUT / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, OUT / file)
+    for page in (*(OUT / "design").rglob("*.md"), *(OUT / "reports").glob("*.md"), OUT / "CHANGELOG.md"):
+        page.write_text("---\nsearch:\n  exclude: true\n---\n" + page.read_text(encoding="utf-8"), encoding="utf-8")
     (OUT / "index.md").write_text((ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
     (OUT / "docs" / "api.md").write_text(api(), encoding="utf-8")
     (OUT / "llms.txt").write_text(llms(), encoding="utf-8")
