@@ -68,6 +68,12 @@ def test_ties_and_missing_votes() -> None:
     row = study.one(judge="majority", statistic="agreement")
     assert (row.value, row.n, row.missing, row.details["ties"]) == (1, 16, 16, 8)
     assert study.one(judge="a", statistic="agreement").n == 24
+    study = jury([*labels("a", GOLD), *labels("b", [0, 0, 1, 1])], gold())  # type: ignore[arg-type]
+    reason = "no unit that people and all members judged is without a tie"
+    assert study.one(judge="dawid_skene", statistic="agreement").reason == reason
+    study = jury([*labels("a", [None] * 4), *labels("b", [1, 1, 0, 0])], gold())
+    assert study.one(judge="b", statistic="agreement").value == 1
+    assert any("a did not judge faithfulness" in note for note in study.notes)
 
 
 def test_one_judge_and_constant_votes() -> None:
@@ -100,7 +106,13 @@ def test_mean_and_median_of_ratings() -> None:
     assert study.one(pair="low-right", statistic="error_correlation").value is None
     scaled = jury([*judge("right"), *judge("percent", scale=20)], judge("ann"))
     assert scaled.one(judge="mean", statistic="agreement").details["coefficient"] == "spearman"
-    assert scaled.one(statistic="error_correlation").reason == "the values of judges and people have different scales"
+    constant = [each.model_copy(update={"value": 500.0}) for each in judge("constant")]
+    scaled = jury([*judge("right"), *judge("percent", scale=20), *constant], judge("ann"))
+    assert scaled.one(judge="mean", statistic="agreement").value == pytest.approx(1)
+    assert (
+        scaled.one(pair="right-percent", statistic="error_correlation").reason
+        == "the values of judges and people have different scales"
+    )
 
 
 def test_scores_need_a_threshold_beside_labels() -> None:

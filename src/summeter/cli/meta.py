@@ -194,7 +194,7 @@ def recheck(given: Given) -> None:
         "expected_change",
     )
     lines = [[f"{cell:.4f}" if isinstance(cell := row[name], float) else cell for name in shown] for row in rows]
-    table = Table.of([name.replace("_", " ") for name in shown], lines, align="lllrlrrrrr")
+    table = Table.of([name.replace("_", " ") for name in shown], lines, align="lllrrrrrl")
     notes = map(in_options, study.notes)
     given.output.write_study(study, [table, *study.signatures(), *notes], csv=rows)
 

@@ -35,7 +35,7 @@ from summeter.meta.selection import MetaInput, all_pairs, check_known, meta_inpu
 from summeter.meta.verdicts import listed
 from summeter.records import Parameter, UsageError
 from summeter.stats import Estimate, sign_flips
-from summeter.stats.base import Bools, Floats, mean_present, ratio, undefined
+from summeter.stats.base import Bools, Floats, mean_present, undefined
 from summeter.stats.dawid_skene import dawid_skene
 
 STUDY, RECHECK = "jury", "recheck"
@@ -50,7 +50,7 @@ class JuryOptions(Selection, GoldAtLeast, Draws):
     """The options of `jury`."""
 
     judges: Annotated[Sequence[str], LISTED, CommandLine(metavar="A,B,...")] = Field(
-        (), description="Members of the jury (names or signatures). Default: all judges of the aspect."
+        (), description="Members of the jury (names, signatures or aspects). Default: all judges of the aspect."
     )
     judge_at_least: Annotated[Mapping[str, float] | None, CommandLine(metavar="JUDGE=VALUE")] = Field(
         None,
@@ -73,9 +73,9 @@ def jury(run: RunLike, gold: Gold, options: JuryOptions) -> Study:
 
     A jury is the majority of the judges' labels (ties are left out and counted) or the labels by Dawid and Skene
     (1979), which weigh judges by error rates that are estimated without people; for ratings, it is the mean or the
-    median. All are compared with people on the units that all members judged. The best member is chosen on one half of
-    the documents and compared on the other, so that `jury_gain` does not favour it. A jury helps little if its members
-    make the same errors (`error_correlation`, `shared_errors`).
+    median (of standardised ratings, if the scales differ). All are compared with people on the units that all members
+    judged. The best member is chosen on one half of the documents and compared on the other, so that `jury_gain` does
+    not favour it. A jury helps little if its members make the same errors (`error_correlation`, `shared_errors`).
 
     Raises UsageError if judges and people have nothing in common.
     """
@@ -100,7 +100,7 @@ def recheck(run: RunLike, gold: Gold, options: RecheckOptions) -> Study:
     (`expected_change`) is the probability of the jury's label times the mean change of the members' agreement with
     people if the label of people changed; the rows are in descending order of it. `details` has both factors, the
     labels, the index of the unit, and its text. `-o items.csv` writes the units for `select: {items: items.csv}` in a
-    campaign. Raises UsageError if people's votes are not labels.
+    campaign. One judge alone is believed fully. Raises UsageError if people's votes are not labels.
     """
     judges, rows, notes = judge_input(run), list[Row](), list[str]()
     data = judges.data or (gold if isinstance(gold, Dataset) else None)
@@ -154,7 +154,8 @@ def _panels(read: MetaInput, options: JuryOptions, notes: list[str]) -> Iterator
         by_gold: dict[tuple[str, str], list[Sample]] = {}
         for scores, labels in zip(scored, labelled, strict=True):
             judge = scores.judge
-            if options.judges and not {judge.judge, judge.signature} & {*options.judges}:
+            chosen = not options.judges or {judge.judge, judge.signature, judge.aspect} & {*options.judges}
+            if not chosen or np.isnan(scores.x).all():
                 continue
             votes = _votes(scores, labels, options.judge_at_least or {})
             if votes is None:
@@ -226,7 +227,8 @@ class _Panel:
     @cached_property
     def one_scale(self) -> bool:
         """Whether at least half of the values of each member are within the range of people's."""
-        low, high = np.nanmin(self.gold), np.nanmax(self.gold)
+        people = self.gold[~np.isnan(self.gold)]
+        low, high = people.min(initial=np.inf), people.max(initial=-np.inf)
         inside = (self.sample.matrix >= low) & (self.sample.matrix <= high)
         return bool((2 * inside.sum(axis=1) >= (~np.isnan(self.sample.matrix)).sum(axis=1)).all())
 
@@ -244,7 +246,8 @@ class _Panel:
         if not self.labels:
             if not self.one_scale:
                 centred = votes - mean_present(votes[:, judged], axis=1)[:, None]
-                votes = ratio(centred, np.sqrt(mean_present(centred[:, judged] ** 2, axis=1))[:, None])
+                spread = np.sqrt(mean_present(centred[:, judged] ** 2, axis=1))[:, None]
+                votes = centred / np.where(spread > 0, spread, 1.0)
             both = {"mean": rounded(votes.mean(axis=0)), "median": rounded(np.median(votes, axis=0))}
         else:
             unit = np.tile(np.flatnonzero(judged), len(votes))
@@ -319,11 +322,14 @@ class _Panel:
         return interval_row(replace(got, missing=judged - got.n, details={}), *about, **fields)
 
     def _agreements(self, votes: Floats, about: Mapping[str, Any], why: str | None = None) -> Iterator[Row]:
-        statistics = {"agreement": self.coefficient} | (
-            {"balanced_accuracy": "balanced_accuracy"} if self.labels else {}
-        )
-        for statistic, how in statistics.items():
-            got = estimate(self.pair(votes), how, self.options.resampling) if why is None else undefined(why)
+        for statistic in ("agreement", *(["balanced_accuracy"] if self.labels else [])):
+            how = self.coefficient if statistic == "agreement" else statistic
+            pair = self.pair(votes)
+            if why is None and not len(pair):
+                why = "no unit that people and all members judged" + (
+                    "" if not self.known.any() else " is without a tie"
+                )
+            got = estimate(pair, how, self.options.resampling) if why is None else undefined(why)
             yield self._row(replace(got, p=None), about, statistic=statistic, details={"coefficient": how})
 
     def _best(self) -> tuple[Floats, list[str]]:
@@ -385,11 +391,11 @@ class _Panel:
         raters = dict(zip(self.members, self.sample.raters, strict=False))
         wrong = {name: votes - self.gold for name, votes in self.members.items()}
         if self.labels:
-            wrong = {name: np.abs(error) for name, error in wrong.items()}
+            wrong = {name: np.abs(errors) for name, errors in wrong.items()}
         for a, b in combinations(wrong, 2):
             both = self.pair(wrong[a], wrong[b])
             got = estimate(both, "pearson", draws)
-            if not self.one_scale:
+            if not self.labels and not self.one_scale:
                 got = undefined("the values of judges and people have different scales")
             fields = named(raters[a], people) | {
                 "judge": None, "model": None, "signature": f"{raters[a].signature} vs {raters[b].signature}",
