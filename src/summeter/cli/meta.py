@@ -181,18 +181,7 @@ def recheck(given: Given) -> None:
     """List the labels to judge again, or write them to a file for a campaign."""
     (study,) = given.studies()
     rows = items(study)
-    shown = (
-        "doc_id",
-        "system",
-        "aspect",
-        "index",
-        "text",
-        "people",
-        "jury",
-        "probability",
-        "change",
-        "expected_change",
-    )
+    shown = ("doc_id", "system", "aspect", "index", "people", "jury", "probability", "expected_change", "text")
     lines = [[f"{cell:.4f}" if isinstance(cell := row[name], float) else cell for name in shown] for row in rows]
     table = Table.of([name.replace("_", " ") for name in shown], lines, align="lllrrrrrl")
     notes = map(in_options, study.notes)
