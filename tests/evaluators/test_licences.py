@@ -17,7 +17,7 @@ from summeter.evaluators.seq2seq.unieval import UniEval
 
 BASELINES = (
     "bartscore", "unieval", "trueteacher", "alignscore", "minicheck", "faithlens", "granite_guardian", "hhem",
-    "a3cu", "a2cu", "dae", "qafacteval", "menli",
+    "lettucedetect", "a3cu", "a2cu", "dae", "qafacteval", "menli",
 )  # fmt: skip
 
 

@@ -102,6 +102,17 @@ def token_classifier(folder: Path, classes: int, *, answers: bool = False, seed:
     return _model(folder, kind, config, seed)
 
 
+def modernbert(folder: Path, seed: int = 0) -> Path:
+    """Write a ModernBERT token classifier with two outputs; all layers but the first see 8 tokens to each side."""
+    import transformers
+
+    config = transformers.ModernBertConfig(
+        vocab_size=byte_level(folder), max_position_embeddings=8192, local_attention=16, pad_token_id=1,
+        bos_token_id=0, eos_token_id=2, cls_token_id=0, sep_token_id=2, **{**SIZES, "num_hidden_layers": 3},
+    )  # fmt: skip
+    return _model(folder, transformers.ModernBertForTokenClassification, config, seed)
+
+
 def encoder(folder: Path, seed: int = 0) -> Path:
     """Write a BERT encoder without a head."""
     import transformers
@@ -168,20 +179,21 @@ def to_onnx(folder: Path, target: Path, output: str, *, quantised: bool = False,
             super().__init__()
             self.network = network
 
-        def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
-            made = self.network(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
-            return getattr(made, output)
+        def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
+            segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+            return getattr(self.network(input_ids=input_ids, attention_mask=attention_mask, **segments), output)
 
     target.mkdir(parents=True)
     for file in folder.glob("*.json"):
         shutil.copy(file, target / file.name)
     ones = torch.ones((2, 9), dtype=torch.int64)
-    names = ["input_ids", "attention_mask", "token_type_ids"]
+    segmented = network.config.model_type != "modernbert"
+    names = ["input_ids", "attention_mask", *["token_type_ids"] * segmented]
     axes = {name: {0: "batch", 1: "tokens"} for name in names} | {output: {0: "batch"}}
     if tokens or output != "logits":
         axes[output][1] = "tokens"
     torch.onnx.export(
-        Plain(), (ones, ones, torch.zeros_like(ones)), str(target / "model.onnx"), input_names=names,
+        Plain(), (ones, ones, *[torch.zeros_like(ones)] * segmented), str(target / "model.onnx"), input_names=names,
         output_names=[output], dynamic_axes=axes, dynamo=False, opset_version=17,
     )  # fmt: skip
     if quantised:

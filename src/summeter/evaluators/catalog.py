@@ -39,6 +39,7 @@ CATALOG: dict[str, str] = {
     "faithlens": "summeter.evaluators.entailment.faithlens:FaithLens",
     "granite_guardian": "summeter.evaluators.entailment.granite_guardian:GraniteGuardian",
     "hhem": "summeter.evaluators.entailment.hhem:HHEM",
+    "lettucedetect": "summeter.evaluators.entailment.lettucedetect:LettuceDetect",
     "lite2pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite2Pyramid",
     "lite3pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite3Pyramid",
     "a2cu": "summeter.evaluators.seq2seq.a2cu:A2CU",
