@@ -53,7 +53,7 @@ def served(
 
 def test_release_3_has_a_context_turn_and_sums_over_the_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,), (body,) = served(
-        tmp_path, monkeypatch, "granite_guardian[3]", "No\n<confidence> High </confidence>", NO_THEN_SURE
+        tmp_path, monkeypatch, "granite_guardian[3.2]", "No\n<confidence> High </confidence>", NO_THEN_SURE
     )
     assert body["messages"] == [{"role": "context", "content": SOURCE}, {"role": "assistant", "content": CLAIM}]
     assert body["chat_template_kwargs"] == {"guardian_config": {"risk_name": "groundedness"}}

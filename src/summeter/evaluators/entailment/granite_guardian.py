@@ -48,6 +48,15 @@ LEAST = 1e-50
 """The value with which the sums of the probabilities of yes and no start, as in the released code."""
 
 
+def family(release: object) -> str:
+    """Return the name of the family of a release: 3.0, 3.1 and 3.2 have the same prompt.
+
+    >>> family(3.2), family(4.1)  # in YAML, a release is a number
+    ('3', '4.1')
+    """
+    return "3" if str(release) in {"3.0", "3.1", "3.2"} else str(release)
+
+
 class GraniteGuardian(ClaimChecker):
     """Compute the probability that the document supports the summary, by Granite Guardian on a server.
 
@@ -85,7 +94,7 @@ class GraniteGuardian(ClaimChecker):
     reply_tokens = 2048
     rejoins = False
 
-    release: Annotated[Release, BeforeValidator(str)] = "4.1"  # in YAML, 4.1 is a number
+    release: Annotated[Release, BeforeValidator(family)] = "4.1"
     think: bool = False
 
     @model_validator(mode="after")
@@ -126,7 +135,7 @@ class GraniteGuardian(ClaimChecker):
         Raises UsageError if the name of the model contains another release.
         """
         named = re.search(r"guardian-(\d+\.\d+)", llm.id)
-        if named and (release := "3" if named[1] in {"3.0", "3.1", "3.2"} else named[1]) != self.release:
+        if named and (release := family(named[1])) != self.release:
             raise UsageError(f"{llm.id} is of release {release}: use granite_guardian[release={release}]")
         read, example = (read_word, "No") if self.release == "3" else (read_score, "<score> no </score>")
         form = Form("granite_guardian", None, read, example=example)
