@@ -69,7 +69,7 @@ class JuryOptions(Selection, GoldAtLeast, Draws):
 
 @study(JuryOptions, command="RUN...")
 def jury(run: RunLike, gold: Gold, options: JuryOptions) -> Study:
-    """Measure whether several judges together agree better with people than the best of them.
+    """Compare a jury of several judges with its best member.
 
     A jury is the majority of the judges' labels (ties are left out and counted) or the labels by Dawid and Skene
     (1979), which weigh judges by error rates that are estimated without people; for ratings, it is the mean or the
@@ -94,13 +94,14 @@ class RecheckOptions(JuryOptions):
 
 @study(RecheckOptions)
 def recheck(run: RunLike, gold: Gold, options: RecheckOptions) -> Study:
-    """List the labels of people that a jury doubts, for people to judge again.
+    """List the labels of people that a jury doubts.
 
-    These are the units on which the labels of a jury by Dawid and Skene (1979) differ from people's. The value of a row
-    (`expected_change`) is the probability of the jury's label times the mean change of the members' agreement with
-    people if the label of people changed; the rows are in descending order of it. `details` has both factors, the
-    labels, the index of the unit, and its text. `-o items.csv` writes the units for `select: {items: items.csv}` in a
-    campaign. One judge alone is believed fully. Raises UsageError if people's votes are not labels.
+    These are the units on which the labels of a jury by Dawid and Skene (1979) differ from people's; people can judge
+    them again. The value of a row (`expected_change`) is the probability of the jury's label times the mean change of
+    the members' agreement with people if the label of people changed; the rows are in descending order of it. `details`
+    has both factors, the labels, the index of the unit, and its text. `-o items.csv` writes the units for
+    `select: {items: items.csv}` in a campaign. One judge alone is believed fully. Raises UsageError if people's votes
+    are not labels.
     """
     judges, rows, notes = judge_input(run), list[Row](), list[str]()
     data = judges.data or (gold if isinstance(gold, Dataset) else None)
