@@ -54,7 +54,13 @@ def test_every_module_can_be_imported_and_says_what_it_is(root: Path) -> None:
         if file.name in {"__main__.py", "_version.py"}:
             continue
         name = ".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
-        module = import_module(name)
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError as error:
+            # A scorer for a tool, which `make adapters` imports with the tool itself.
+            if (file.parent.name, error.name) != ("adapters", file.stem):
+                raise
+            continue
         assert module.__doc__ or not file.read_text().strip(), f"{name} has no docstring"
 
 
