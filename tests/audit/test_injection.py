@@ -9,8 +9,8 @@ import pytest
 from engine.judges import rows
 
 from summeter.audit import Attack, injection, read_attacks
-from summeter.audit.injection import ALL, flips
-from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
+from summeter.audit.injection import ALL, CLEAN, document_id, flips, variants
+from summeter.audit.subjects import Subject, subjects
 from summeter.data.dataset import load
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta.results import read_study

@@ -86,7 +86,7 @@ SUMMARY = (
 def test_a_seed_determines_the_changes_and_sentences_stay_whole() -> None:
     assert changes(1) == changes(1) != changes(2)
     for each in changes(1):
-        texts = [span.cut(each.text) for span in each.sentences]
+        texts = each.summary.sentence_texts
         assert len(texts) == (2 if each.kind == "omission" else 3)
         assert all(text.endswith(".") and text[0].isupper() for text in texts)
         assert each.at is None or texts[each.at] == each.changed != each.original

@@ -11,6 +11,7 @@ from meta.studies import STUDIES
 
 from summeter.audit.attacks import Attack
 from summeter.audit.injection import _row as injection_row
+from summeter.audit.subjects import Question
 from summeter.meta import compare, correlate, stability
 from summeter.meta.results import Row, interval_row
 from summeter.records import Judgment
@@ -131,10 +132,10 @@ def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
 
 def test_an_audit_draws_subjects() -> None:
     outcomes = [(place, float(place % 2), 0.0) for place in range(6)]
-    question = ("j", "j|v:1", "m", "faithfulness", "sentence")
-    row = injection_row(question, outcomes, {"attack": Attack.__name__}, 0)
+    question = Question("j", "j|v:1", "m", "faithfulness")
+    row = injection_row(question, "sentence", outcomes, {"attack": Attack.__name__}, 0)
     assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
-    nothing = injection_row(question, [], {}, 0)
+    nothing = injection_row(question, "sentence", [], {}, 0)
     assert (nothing.value, nothing.interval) == (None, None)
     assert nothing.reason == "no verdict could move in this direction"
 

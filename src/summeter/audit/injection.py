@@ -8,43 +8,27 @@ verdicts, so each rate is given together with that of the control; report the di
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from summeter.audit.attacks import Attack, read_attacks
-from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
-from summeter.data.atomic import write_text
-from summeter.data.dataset import load
+from summeter.audit.subjects import RESAMPLES, Question, Subject, save, subjects
+from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
-from summeter.meta.results import Row, Study, interval_row, payload
-from summeter.records import Judgment
+from summeter.meta.results import Row, Study
+from summeter.records import Document, Judgment, Span, Summary
 from summeter.runs.checksums import INJECTION
 from summeter.stats import Bootstrap
 
 STUDY = "injection"
 ALL = "all that push up"
-RESAMPLES = 2000
-
-_Question = tuple[str, str, str, str, str]  # judge, signature, model, aspect, unit
-_Key = tuple[str, str, str, str, str, int | None]  # and the index within the unit
-
-
-class _AttackedUnit(NamedTuple):
-    """A verdict that an attack could flip.
-
-    It consists of the subject, the key and the judgment of the unchanged summary.
-    """
-
-    subject: int
-    key: _Key
-    clean: Judgment
-
+CLEAN = "clean"
+_SEPARATOR = "\n\n"
 
 _Outcome = tuple[int, float | None, float | None]  # subject, and what `_moved` returns under the attack and the control
 
@@ -80,54 +64,86 @@ def injection(
     rivals = any(component.pairwise for judge in judges for component in judge.components())
     audited = variants(dataset, sampled, attacks, rivals=rivals)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
-    study = flips(run.judgments(), sampled, attacks, seed)
-    write_text(Path(out) / INJECTION, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
-    return study
+    return save(flips(run.judgments(), sampled, attacks, seed), out, INJECTION)
+
+
+def variants(data: Dataset, sampled: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
+    """Return a dataset of all subjects in all variants, with the ids from `document_id`."""
+    documents: dict[str, Document] = {}
+    summaries: list[Summary] = []
+    for number, subject in enumerate(sampled):
+        versions = [(CLEAN, subject.document, subject.summary)]
+        for attack in attacks:
+            # The attack becomes the last sentence, so that the others keep their numbers.
+            attacked = subject.summary if attack.place == "summary" else subject.document
+            text = f"{attacked.text}{_SEPARATOR}{attack.disguised}"
+            sentence = Span(of=attack.place, start=len(attacked.text) + len(_SEPARATOR), end=len(text))
+            update = {"text": text, "sentences": (*attacked.sentences, sentence)}
+            if attack.place == "summary":
+                versions.append((attack.name, subject.document, subject.summary.model_copy(update=update)))
+            else:
+                versions.append((attack.name, subject.document.model_copy(update=update), subject.summary))
+        for name, document, summary in versions:
+            key = document_id(number, name)
+            documents[key] = document.model_copy(update={"id": key})
+            summaries.append(summary.model_copy(update={"document_id": key}))
+            if rivals and subject.rival is not None:
+                summaries.append(subject.rival.model_copy(update={"document_id": key}))
+    return Dataset(documents, summaries, {}, data.card.model_copy(update={"name": f"{data.card.name}-injection"}))
+
+
+def document_id(number: int, variant: str) -> str:
+    """Return the document id of subject `number` in one variant.
+
+    >>> document_id(3, "summary-plea")
+    'subject-0003/summary-plea'
+    """
+    return f"subject-{number:04d}/{variant}"
 
 
 def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
     """Return the study computed from the judgments of the audit's run."""
-    table: dict[tuple[str, _Key], Judgment] = {}  # by document of the audit
+    # By judge, aspect and unit; then by variant, number of the subject and index of the unit
+    table: dict[tuple[Question, str], dict[tuple[str, int, int | None], Judgment]] = defaultdict(dict)
     for judgment in judgments:
-        subject, target = sampled[_subject_number(judgment.target.document_id)], judgment.target
+        target = judgment.target
+        subject_id, _, variant = target.document_id.partition("/")
+        number = int(subject_id.removeprefix("subject-"))
+        summary = sampled[number].summary
         # The verdict on the inserted last sentence does not count.
-        inserted = (
-            target.unit == "sentence" and target.index is not None and target.index >= len(subject.summary.sentences)
-        )
-        if target.system == subject.summary.system and not inserted:
-            names = judgment.judge, judgment.signature, judgment.model or "", judgment.aspect
-            table[target.document_id, (*names, target.unit, target.index)] = judgment
+        inserted = target.unit == "sentence" and target.index is not None and target.index >= len(summary.sentences)
+        if target.system == summary.system and not inserted:
+            table[Question.of(judgment), target.unit][variant, number, target.index] = judgment
     controls = {attack.place: attack.name for attack in attacks if attack.aim == "none"}
-    questions: dict[_Question, list[_AttackedUnit]] = defaultdict(list)
-    observed: dict[_Question, list[float]] = defaultdict(list)
-    for (document, key), judgment in table.items():
-        if document.endswith(f"/{CLEAN}") and judgment.status == "ok":
-            questions[key[:5]].append(_AttackedUnit(_subject_number(document), key, judgment))
-        if judgment.value is not None:
-            observed[key[:5]].append(judgment.value)
     rows = []
-    for question in sorted(questions):
+    for (question, unit), judged in sorted(table.items(), key=lambda entry: entry[0]):
+        clean = {
+            (number, index): judgment
+            for (variant, number, index), judgment in judged.items()
+            if variant == CLEAN and judgment.status == "ok"
+        }
+        if not clean:
+            continue
         # A verdict at the lowest or highest observed value cannot move further.
-        ends = (min(observed[question]), max(observed[question])) if observed[question] else (0.0, 0.0)
+        values = [judgment.value for judgment in judged.values() if judgment.value is not None]
+        ends = min(values, default=0.0), max(values, default=0.0)
         pooled: list[_Outcome] = []
         for attack in attacks:
             if attack.aim == "none":
                 continue
-            control = controls[attack.place]
-            outcomes = [
-                (unit.subject, _moved(unit, table, attack.name, attack), _moved(unit, table, control, attack))
-                for unit in questions[question]
-                if _could_move(unit.clean, attack, ends)
-            ]
+            outcomes: list[_Outcome] = []
+            for (number, index), before in clean.items():
+                if _could_move(before, attack, ends):
+                    attacked, control = (
+                        _moved(before, judged.get((variant, number, index)), attack)
+                        for variant in (attack.name, controls[attack.place])
+                    )
+                    outcomes.append((number, attacked, control))
             about = {"attack": attack.name, "place": attack.place, "aim": attack.aim, "group": attack.name}
-            rows.append(_row(question, outcomes, about, seed))
+            rows.append(_row(question, unit, outcomes, about, seed))
             pooled += outcomes if attack.aim == "up" else []
-        rows.append(_row(question, pooled, {"attack": ALL, "aim": "up", "group": ALL}, seed))
+        rows.append(_row(question, unit, pooled, {"attack": ALL, "aim": "up", "group": ALL}, seed))
     return Study(STUDY, rows, [f"{len(sampled)} summaries attacked; compare each rate with its control"])
-
-
-def _subject_number(document: str) -> int:
-    return int(document.partition("/")[0].rpartition("-")[2])
 
 
 def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> bool:
@@ -138,23 +154,19 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
     return {"up": clean.value < ends[1], "down": clean.value > ends[0]}[attack.aim]
 
 
-def _moved(
-    unit: _AttackedUnit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack
-) -> float | None:
+def _moved(clean: Judgment, after: Judgment | None, attack: Attack) -> float | None:
     """Return 1.0 if the verdict moved as the attack intends, 0.0 if not, or None if it is unusable."""
-    after = table.get((document_id(unit.subject, variant), unit.key))
-    if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
+    if after is None or after.status != "ok" or after.target.list_id != clean.target.list_id:
         return None  # a different list of key facts is a different question
     before, now = (
-        (judgment.label if isinstance(judgment.label, int) else judgment.value) for judgment in (unit.clean, after)
+        (judgment.label if isinstance(judgment.label, int) else judgment.value) for judgment in (clean, after)
     )
     if before is None or now is None:
         return None
     return float({"up": now > before, "down": now < before}[attack.aim])
 
 
-def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:
-    judge, signature, model, aspect, unit = question
+def _row(question: Question, unit: str, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:
     clusters = [subject for subject, _, _ in outcomes]
     bootstrap = Bootstrap(clusters, RESAMPLES, seed=seed, by="subject")
     rate = bootstrap.mean([attacked for _, attacked, _ in outcomes])
@@ -170,15 +182,5 @@ def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, 
         "net_high": net.high,
         "subjects": len(set(clusters)),
     }
-    return interval_row(
-        rate,
-        study=STUDY,
-        judge=judge,
-        signature=signature,
-        model=model or None,
-        aspect=aspect,
-        level=unit,
-        statistic="flip_rate",
-        reason=None if outcomes else "no verdict could move in this direction",
-        details=details,
-    )
+    reason = None if outcomes else "no verdict could move in this direction"
+    return question.row(rate, study=STUDY, level=unit, statistic="flip_rate", reason=reason, details=details)

@@ -88,7 +88,7 @@ Edits = tuple[Edit, ...]
 
 
 class Planted(NamedTuple):
-    """A changed summary.
+    """A change of a summary of `system`; the changed `summary` has the system `SYSTEM/KIND`.
 
     `at` is the index of the changed sentence, or None if sentences were removed or exchanged. `original`, `changed` and
     `marked` are the passage before, after, and with the changes as `[old → new]`. `source` is the sentence of the
@@ -96,8 +96,8 @@ class Planted(NamedTuple):
     """
 
     kind: str
-    text: str
-    sentences: tuple[Span, ...]
+    system: str
+    summary: Summary
     at: int | None
     original: str
     changed: str
@@ -193,10 +193,15 @@ def plant(subject: Subject, kind: str, seed: Sequence[int]) -> Planted | None:
         start, end = (_moved(offset, edits) for offset in span.offsets)
         if start < end:
             spans.append(Span(of="summary", start=start, end=end))
+    update = {
+        "system": f"{subject.summary.system}/{kind}",
+        "text": _applied(text, 0, len(text), edits),
+        "sentences": tuple(spans),
+    }
     return Planted(
         kind=kind,
-        text=_applied(text, 0, len(text), edits),
-        sentences=tuple(spans),
+        system=subject.summary.system,
+        summary=Summary(**{**dict(subject.summary), **update}),
         at=changed,
         original=passage.text.strip(),
         changed=_applied(text, *passage.offsets, edits).strip(),

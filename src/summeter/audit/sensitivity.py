@@ -7,30 +7,27 @@ sentence if the judge gives one, and otherwise the score of the summary.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from summeter.audit.planting import ERRORS, REWRITES, Planted, Subject, is_english, plant
-from summeter.audit.variants import subjects
-from summeter.data.atomic import write_text
+from summeter.audit.subjects import RESAMPLES, Question, save, subjects
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
 from summeter.engine.runs import Run
-from summeter.meta.results import Row, Study, interval_row, payload
-from summeter.records import Summary, UsageError
+from summeter.meta.results import Row, Study
+from summeter.records import UsageError
 from summeter.runs.checksums import SENSITIVITY
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import Bootstrap
 
 STUDY = "sensitivity"
 ALL = "all"
-RESAMPLES = 2000
 _FALL = 1e-9  # a smaller difference is rounding
 # Errors that a judge of an aspect should notice, if not all of them.
 _CONCERNS: dict[str, tuple[str, ...]] = {
@@ -38,26 +35,6 @@ _CONCERNS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("completeness", "coverage"), ("omission",)),
     **dict.fromkeys(("conciseness", "fluency", "coherence"), ()),
 }
-
-_Question = tuple[str, str, str, str]  # judge, signature, model, aspect
-
-
-class _Item(NamedTuple):
-    """A planted change, with the changed summary and the system of the unchanged one."""
-
-    summary: Summary
-    system: str
-    planted: Planted
-
-
-class _Verdict(NamedTuple):
-    """A label or number (None if unusable), and whether it is the label 0."""
-
-    value: float | None
-    rejected: bool
-
-
-_UNUSABLE = _Verdict(None, rejected=False)
 
 
 @with_options
@@ -94,17 +71,14 @@ def sensitivity(
     if not english:
         raise UsageError("none of the sampled summaries is English, and the rules for changes are English")
     wrong = _wrong_sentences(dataset)
-    items, summaries = [], []
+    items: list[Planted] = []
+    summaries = []
     for number, (document, summary, _) in enumerate(english):
         subject = Subject(document, summary, wrong[document.id, summary.system])
         summaries.append(summary)
-        for kind in (*ERRORS, *REWRITES):
-            if planted := plant(subject, kind, (seed, number)):
-                system = f"{summary.system}/{kind}"
-                if system in dataset.systems:
-                    raise UsageError(f"the data contain the system {system}, which is the name of a change; rename it")
-                changed = {"system": system, "text": planted.text, "sentences": planted.sentences}
-                items.append(_Item(Summary(**{**dict(summary), **changed}), summary.system, planted))
+        items += filter(None, (plant(subject, kind, (seed, number)) for kind in (*ERRORS, *REWRITES)))
+    if taken := {item.summary.system for item in items} & set(dataset.systems):
+        raise UsageError(f"the data contain the system {min(taken)}, which is the name of a change; rename it")
     if not items:
         raise UsageError("no change suits any of the sampled summaries; give more or longer summaries")
     documents = {each.document.id: each.document for each in english}
@@ -114,9 +88,7 @@ def sensitivity(
     notes = [f"{len(items)} changes in {len(english)} summaries"]
     if len(english) < len(sampled):
         notes.append(f"{len(sampled) - len(english)} of the {len(sampled)} sampled summaries are not English")
-    study = Study(STUDY, _rows(run, items, seed), notes)
-    write_text(Path(out) / SENSITIVITY, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
-    return study
+    return save(Study(STUDY, _rows(run, items, seed), notes), out, SENSITIVITY)
 
 
 def _wrong_sentences(data: Dataset) -> Mapping[tuple[str, str], set[int]]:
@@ -130,68 +102,55 @@ def _wrong_sentences(data: Dataset) -> Mapping[tuple[str, str], set[int]]:
     return wrong
 
 
-def _rows(run: Run, items: Sequence[_Item], seed: int) -> list[Row]:
-    verdicts: dict[_Question, dict[tuple[str, str, int | None], _Verdict]] = defaultdict(dict)
+def _rows(run: Run, items: Sequence[Planted], seed: int) -> list[Row]:
+    # Labels and numbers (None if unusable) by document, system and sentence, which is None for the whole summary
+    verdicts: dict[Question, dict[tuple[str, str, int | None], float | None]] = defaultdict(dict)
+    rejected: dict[Question, set[tuple[str, str, int | None]]] = defaultdict(set)
     for judgment in run.judgments():
         target = judgment.target
         if target.unit == "sentence" and target.index is not None:
-            question = judgment.judge, judgment.signature, judgment.model or "", judgment.aspect
+            question, sentence = Question.of(judgment), (target.document_id, target.system or "", target.index)
             value = judgment.label if isinstance(judgment.label, int) else judgment.value
-            usable = _Verdict(value, judgment.label == 0) if judgment.status == "ok" else _UNUSABLE
-            verdicts[question][target.document_id, target.system or "", target.index] = usable
+            verdicts[question][sentence] = value if judgment.status == "ok" else None
+            if judgment.status == "ok" and judgment.label == 0:
+                rejected[question].add(sentence)
     sentencewise = set(verdicts)
     for score in run.scores():
-        if score.aspect == COMPOSITE:
-            continue
-        question = score.judge, score.signature, score.model or "", score.aspect
-        verdicts[question][score.doc_id, score.system, None] = _Verdict(score.value, rejected=False)
+        if score.aspect != COMPOSITE:
+            verdicts[Question.of(score)][score.doc_id, score.system, None] = score.value
     rows = []
-    for question in sorted(verdicts):
-        for kinds, statistic in ((_CONCERNS.get(question[3], ERRORS), "noticed"), (REWRITES, "punished")):
-            of_kind = {
-                kind: [
-                    _judged(verdicts[question], item, sentences=question in sentencewise)
-                    for item in items
-                    if item.planted.kind == kind
-                ]
-                for kind in kinds
-            }
+    for question, of_unit in sorted(verdicts.items(), key=lambda entry: entry[0]):
+        outcomes: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for item in items:
+            at = item.at if question in sentencewise else None
+            unit = item.summary.document_id, item.system, at
+            before, after = of_unit.get(unit), of_unit.get((item.summary.document_id, item.summary.system, at))
+            outcomes[item.kind].append({
+                "doc_id": item.summary.document_id, "system": item.system, "source": item.source,
+                "original": item.original, "changed": item.changed, "marked": item.marked,
+                "unit": "summary" if at is None else "sentence", "before": before, "after": after,
+                "rejected": unit in rejected[question],
+                "fell": None if before is None or after is None else after < before - _FALL,
+            })  # fmt: skip
+        for kinds, statistic in ((_CONCERNS.get(question.aspect, ERRORS), "noticed"), (REWRITES, "punished")):
             if kinds:
-                pooled = [each for outcomes in of_kind.values() for each in outcomes]
+                pooled = [each for kind in kinds for each in outcomes[kind]]
                 rows.append(_row(question, statistic, ALL, pooled, seed))
-                rows += [_row(question, statistic, kind, outcomes, seed) for kind, outcomes in of_kind.items()]
+                rows += [_row(question, statistic, kind, outcomes[kind], seed) for kind in kinds]
     return rows
 
 
-def _judged(
-    verdicts: Mapping[tuple[str, str, int | None], _Verdict], item: _Item, *, sentences: bool
-) -> dict[str, Any]:
-    """Return a change with its two verdicts, the unit of these, and whether the verdict fell (None if unusable)."""
-    document, at = item.summary.document_id, item.planted.at if sentences else None
-    before = verdicts.get((document, item.system, at), _UNUSABLE)
-    after = verdicts.get((document, item.summary.system, at), _UNUSABLE).value
-    fell = None if before.value is None or after is None else after < before.value - _FALL
-    passage = item.planted._asdict()
-    return {
-        "doc_id": document, "system": item.system,
-        **{name: passage[name] for name in ("source", "original", "changed", "marked")},
-        "unit": "summary" if at is None else "sentence", "before": before.value, "after": after,
-        "rejected": before.rejected, "fell": fell,
-    }  # fmt: skip
-
-
-def _row(question: _Question, statistic: str, kind: str, items: Sequence[Mapping[str, Any]], seed: int) -> Row:
-    judge, signature, model, aspect = question
+def _row(question: Question, statistic: str, kind: str, items: Sequence[Mapping[str, Any]], seed: int) -> Row:
     counted = [item for item in items if not item["rejected"]]
     units = {item["unit"] for item in counted}
-    bootstrap = Bootstrap([item["doc_id"] for item in counted], RESAMPLES, seed=seed)
+    rate = Bootstrap([item["doc_id"] for item in counted], RESAMPLES, seed=seed).mean(
+        [None if item["fell"] is None else float(item["fell"]) for item in counted]
+    )
     reason = None
     if not counted:
         reason = "the judge rejects each unchanged sentence" if items else "this change suits no sampled summary"
     details = {"kind": kind, "group": kind, "rejected": len(items) - len(counted)}
-    return interval_row(
-        bootstrap.mean([None if item["fell"] is None else float(item["fell"]) for item in counted]),
-        study=STUDY, judge=judge, signature=signature, model=model or None, aspect=aspect,
-        level=units.pop() if len(units) == 1 else None, statistic=statistic, reason=reason,
+    return question.row(
+        rate, study=STUDY, level=units.pop() if len(units) == 1 else None, statistic=statistic, reason=reason,
         details=details if kind == ALL else {**details, "items": list(items)},
     )  # fmt: skip

@@ -1,0 +1,76 @@
+"""What the audits have in common: the sample, the row of a rate, and the file of the study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from summeter.data.atomic import write_text
+from summeter.data.dataset import Dataset
+from summeter.meta.results import Row, Study, interval_row, payload
+from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.scoring import Score
+from summeter.stats import Estimate
+
+RESAMPLES = 2000
+
+
+class Subject(NamedTuple):
+    """A sampled summary, with its document and the rival with which pairwise judges compare it."""
+
+    document: Document
+    summary: Summary
+    rival: Summary | None
+
+
+def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
+    """Return up to `sample` non-empty summaries, drawn without replacement, in the order of the data.
+
+    The rival is the next non-empty summary of the same document by another system, or None if there is none. Raises
+    UsageError if the sample is below 1 or if no summary has text.
+    """
+    if sample < 1:
+        raise UsageError(f"the sample must have at least 1 summary, not {sample}")
+    candidates = [
+        Subject(
+            document,
+            summary,
+            next((rival for rival in (*summaries[at + 1 :], *summaries[:at]) if rival.text.strip()), None),
+        )
+        for document, summaries in data.items()
+        for at, summary in enumerate(summaries)
+        if summary.text.strip() and document.text.strip()
+    ]
+    if not candidates:
+        raise UsageError("the data contain no summary with text, so there is nothing to audit")
+    if len(candidates) <= sample:
+        return candidates
+    sample_numbers = np.random.default_rng(seed).choice(len(candidates), sample, replace=False)
+    return [candidates[number] for number in sorted(sample_numbers.tolist())]
+
+
+class Question(NamedTuple):
+    """What a judge decides: the judge, its signature and model ("" for none), and the aspect."""
+
+    judge: str
+    signature: str
+    model: str
+    aspect: str
+
+    @classmethod
+    def of(cls, answer: Judgment | Score) -> Question:
+        """Return the question that a judgment or score answers."""
+        return cls(answer.judge, answer.signature, answer.model or "", answer.aspect)
+
+    def row(self, rate: Estimate, **fields: Any) -> Row:
+        """Return the row of a rate of this judge and aspect."""
+        return interval_row(rate, self._asdict(), model=self.model or None, **fields)
+
+
+def save(study: Study, out: str | Path, name: str) -> Study:
+    """Write a study to the file `name` of the run folder `out`, and return it."""
+    write_text(Path(out) / name, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
+    return study
