@@ -71,5 +71,5 @@ def test_a_file_that_is_no_study_leaves_no_page(tmp_path: Path) -> None:
     file.write_text('{"schema": "summeter/1", "rows": [{"study": "x"}]}')
     done = call("report", "--study", file, "-o", page)
     assert isinstance(done.exception, InputError)
-    assert f"{file}: rows[0].statistic: is missing" in str(done.exception)
+    assert f"{file}: rows.0.statistic: is missing" in str(done.exception)
     assert not page.exists()

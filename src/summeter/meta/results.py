@@ -11,10 +11,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
-from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, faults_in, judge_names
+from summeter.records import InputError, JudgeKey, Record, UsageError, invalid, judge_names
 from summeter.scoring import Frames
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats import Status as StatStatus
@@ -114,18 +114,12 @@ class Study(Frames):
         >>> Study.from_payload({"schema": "summeter/1", "rows": [row]}).name
         'correlation'
         """
-        content, faults = _checked(data, str(source))
-        rows = []
-        for place, fields in enumerate(content.get("rows", ())):
-            try:
-                rows.append(Row.model_validate(fields))
-            except ValidationError as error:
-                for fault in faults_in(source, None, error):
-                    faults.append(fault._replace(field=f"rows[{place}]" + (f".{fault.field}" if fault.field else "")))
-        if faults:
-            raise InputError(faults)
-        name = content.get("study") or (rows[0].study if rows else "study")
-        return cls(name, rows, content.get("notes", ()))
+        try:
+            content = _Payload.model_validate(data)
+        except ValidationError as error:
+            raise invalid(source, None, error, "give the output of `summeter meta ... --json`") from error
+        name = content.study or (content.rows[0].study if content.rows else "study")
+        return cls(name, content.rows, content.notes)
 
     @classmethod
     def join(cls, studies: Sequence[Study], name: str | None = None) -> Study:
@@ -360,21 +354,15 @@ def read_study(file: str | Path) -> Study:
     return Study.from_payload(data, file)
 
 
-def _checked(data: object, source: str) -> tuple[Mapping[str, Any], list[Fault]]:
-    """Return a JSON object (empty if it is invalid), and the faults found in it."""
-    wanted = f'give the output of `summeter meta ... --json`: an object with "schema": "{SCHEMA}" and "rows"'
-    if not isinstance(data, Mapping):
-        return {}, [Fault(source, None, None, f"is not an object; {wanted}")]
-    if data.get("schema") != SCHEMA:
-        return {}, [Fault(source, None, "schema", f"is {data.get('schema')!r}, not {SCHEMA!r}; {wanted}")]
-    notes = data.get("notes", [])
-    checks = (
-        ("rows", "a list of rows", isinstance(data.get("rows"), list)),
-        ("study", "a name", isinstance(data.get("study", ""), str)),
-        ("notes", "a list of strings", isinstance(notes, list) and all(isinstance(text, str) for text in notes)),
-    )
-    faults = [Fault(source, None, name, f"is not {expected}") for name, expected, valid in checks if not valid]
-    return ({} if faults else data), faults
+class _Payload(Record):
+    """The JSON object of a study; commands add further fields."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    schema_: Literal["summeter/1"] = Field(alias="schema")
+    study: str | None = None
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
 
 
 def payload(study: Study, **more: Any) -> Mapping[str, Any]:
