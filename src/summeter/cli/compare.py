@@ -58,13 +58,14 @@ def compare(run_a: Old, run_b: New, output: Output, by: By = None, pair_systems:
 def junit_of(found: Versions) -> str:
     """Return JUnit XML with a case for each row, which fails if the new run is significantly worse."""
     from summeter.cli.junit import Case, Outcome, junit
-    from summeter.meta._versions import NOT_COMPARED, WORSE, group_of, outcome
+    from summeter.meta._versions import NOT_COMPARED, WORSE, outcome
     from summeter.meta.results import judge_labels
+    from summeter.meta.selection import group_label
 
     cases = []
     for row, judge in zip(found, judge_labels(found.rows), strict=True):
         about = f"{row.system or 'all systems'}: {row.aspect} by {judge}"
-        group = group_of(row)
+        group = group_label(row)
         results: dict[str, Outcome] = {WORSE: "failed", NOT_COMPARED: "skipped"}
         result = results.get(outcome(row), "passed")
         properties = {name: getattr(row, name) for name in ("value", "low", "high", "n", "missing")}

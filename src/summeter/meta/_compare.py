@@ -42,7 +42,7 @@ from summeter.meta.results import (
     unique_labels,
 )
 from summeter.meta.sample import Sample
-from summeter.meta.selection import Group, all_pairs, check_average, golds, groups, meta_input, notes
+from summeter.meta.selection import Group, all_pairs, check_average, golds, group_label, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Parameter, UsageError, judge_names
 from summeter.scoring.systems import SharedDocuments, shared_documents
@@ -422,7 +422,7 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
     ]  # fmt: skip
     first = family[0]
     of_systems = first.statistic == "mean"
-    groups = (first.details.get("group"), first.domain, first.category, None if of_systems else first.system)
+    groups = (group_label(first), None if of_systems else first.system)
     inside = "".join(f" in {group}" for group in groups if group)
     title = f"{first.aspect} by {judge}{inside}" if of_systems else f"{first.gold_aspect}, judges and people{inside}"
     heads = ["", "", first.statistic, "interval", "n", "cluster", *map(str, range(1, len(names) + 1))]

@@ -23,7 +23,7 @@ from summeter.meta.options import By, Choice, CommandLine, study
 from summeter.meta.pairing import CHANGED, ONLY_A, ONLY_B, Pairing, difference_rows
 from summeter.meta.results import Row, Study, judge_labels, merged, status_of
 from summeter.meta.sample import rows_by_name
-from summeter.meta.selection import group_fields
+from summeter.meta.selection import group_fields, group_label
 from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, listed, reaches, same
 from summeter.pages.numbers import count
 from summeter.records import CoverageError, GateError, Judgment, Parameter, UsageError, signature_changes
@@ -83,7 +83,7 @@ class Checks(Study):
         """Return what each row checks: "aster: faithfulness in news by support"."""
         names = []
         for row, judge in zip(self, judge_labels(self.rows), strict=True):
-            change, group = "" if row.statistic == "mean" else "change of ", _group(row)
+            change, group = "" if row.statistic == "mean" else "change of ", group_label(row)
             names.append(
                 f"{row.system or 'all systems'}: {change}{row.aspect}{f' in {group}' if group else ''} by {judge}"
             )
@@ -98,7 +98,7 @@ class Checks(Study):
         columns: dict[str, list[Any]] = {
             "result": ["FAILED" if row.details["outcome"] == "failed" else row.details["outcome"] for row in rows],
             "system": [row.system or "all" for row in rows],
-            "group": [_group(row) for row in rows],
+            "group": [group_label(row) for row in rows],
             "aspect": [row.aspect for row in rows],
             "judge": list(judge_labels(rows)),
             "value": [number(row.value) for row in rows],
@@ -397,13 +397,6 @@ def _with_verdicts(checks: Checks) -> Checks:
 
 
 _SIGNS = {"passed": ">=", "failed": "<", "unclear": "around"}
-
-
-def _group(row: Row) -> str | None:
-    """Return the group of a row apart from its system, or None if it is of all summaries."""
-    group: str | None = row.details.get("group")
-    names = [row.domain, row.category, group and group.removesuffix(f"{CROSSED}{row.system}")]
-    return CROSSED.join(filter(None, names)) or None
 
 
 def _settles(row: Row) -> str:

@@ -23,6 +23,7 @@ from summeter.meta.inputs import run_names
 from summeter.meta.options import By, study
 from summeter.meta.pairing import CHANGED, ONLY_A, ONLY_B, SAME, STUDY, TEXTS, A, B, Pairing, Text, difference_rows
 from summeter.meta.results import Row, Study, judge_labels
+from summeter.meta.selection import group_label
 from summeter.meta.verdicts import FEW, decision_words, listed
 from summeter.meta.verdicts import SAME as SAME_VALUE
 from summeter.pages.numbers import count
@@ -342,12 +343,6 @@ def outcome(row: Row) -> str:
     return up if row.details["better"] == B else down
 
 
-def group_of(row: Row) -> str | None:
-    """Return the value of the column by which a row is grouped, or None if it is not grouped."""
-    known = [value for value in (row.domain, row.category, row.details.get("group")) if value is not None]
-    return " * ".join(known) if "by" in row.details else None
-
-
 def _signed(value: float | None) -> str:
     """Format a difference with its sign."""
     return f"{'+' if value is not None and value > SAME_VALUE else ''}{number(value)}"
@@ -646,7 +641,7 @@ class Versions(Study):
         for row, judge in zip(self.rows, labels, strict=True):
             of = row.details
             lines.append([
-                judge, row.aspect, group_of(row), row.system or "all", of[A], of[B], row.value,
+                judge, row.aspect, group_label(row), row.system or "all", of[A], of[B], row.value,
                 interval(row.low, row.high), of["p_holm"], row.n, row.missing, outcome(row),
             ])  # fmt: skip
         old, new = self.names

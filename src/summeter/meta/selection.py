@@ -10,7 +10,7 @@ from summeter.meta.context import CROSSED, Context
 from summeter.meta.gold import aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
-from summeter.meta.results import merged, named
+from summeter.meta.results import Row, merged, named
 from summeter.meta.sample import Grid, Sample
 from summeter.records import Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
@@ -62,6 +62,19 @@ def group_fields(column: str, value: str) -> dict[str, Any]:
     value_of = dict(zip(names, values, strict=True)) if len(names) == len(values) else {column: value}
     fields: dict[str, Any] = {name: value_of[name] for name in value_of if name in {"system", "domain", "category"}}
     return fields if len(fields) == len(value_of) else {**fields, "details": {"by": column, "group": value}}
+
+
+def group_label(row: Row) -> str | None:
+    """Return the group of a row apart from its system, or None if the row is about all summaries.
+
+    >>> fields = group_fields("domain*length", "news * short")
+    >>> group_label(Row(study="gate", statistic="mean", value=0.5, n=9, **fields))
+    'news * short'
+    """
+    group: str | None = row.details.get("group")
+    # A group of crossed columns contains the domain and the category.
+    names = [group.removesuffix(f"{CROSSED}{row.system}")] if group else [row.domain, row.category]
+    return CROSSED.join(filter(None, names)) or None
 
 
 class MetaInput(NamedTuple):

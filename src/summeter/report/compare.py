@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 
-from summeter.meta._versions import Change, ChangedItem, RunVerdict, Versions, group_of, outcome
+from summeter.meta._versions import Change, ChangedItem, RunVerdict, Versions, outcome
 from summeter.meta.results import judge_labels
+from summeter.meta.selection import group_label
 from summeter.meta.verdicts import decision_words
 from summeter.pages.numbers import number
 from summeter.records import Document
@@ -51,7 +52,7 @@ def comparison(found: Versions, first: RunView, second: RunView, where: Where) -
             gloss(str(aspect)).title,
             str(label),
             tuple(
-                Difference(group_of(row), row.system, row.details["a"], row.details["b"], row, outcome(row))
+                Difference(group_label(row), row.system, row.details["a"], row.details["b"], row, outcome(row))
                 for row, _ in rows
             ),
         )
