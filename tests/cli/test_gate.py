@@ -244,7 +244,9 @@ class TestBaseline:
         assert ends("gate", some, *arguments, "--json") == 0
         found = json.loads(capsys.readouterr().out)
         assert found["rows"][0]["n"] == 7
-        assert found["notes"][0].startswith("warning: 1 document with another text in the baseline")
+        assert found["notes"][0] == (
+            "warning: 1 summary is not compared, because these documents have another text in the baseline: d3"
+        )
         assert found["notes"][0].endswith(": d3")
 
     def test_another_judge_is_no_baseline(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,11 +20,11 @@ from summeter.meta._calibrate import Calibration
 from summeter.meta.context import CROSSED
 from summeter.meta.inputs import context_of
 from summeter.meta.options import By, Choice, CommandLine, study
-from summeter.meta.pairing import CHANGED, ONLY_A, ONLY_B, Pairing, difference_rows
+from summeter.meta.pairing import CHANGED, Pairing, difference_rows
 from summeter.meta.results import Row, Study, judge_labels, merged, status_of
 from summeter.meta.sample import rows_by_name
 from summeter.meta.selection import group_fields, group_label
-from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, listed, reaches, same
+from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, reaches, same
 from summeter.pages.numbers import count
 from summeter.records import CoverageError, GateError, Judgment, Parameter, UsageError, signature_changes
 from summeter.runs.run import RunFolder
@@ -163,7 +163,7 @@ def gate(run: RunFolder, options: GateOptions) -> Checks:
     if options.baseline is not None:
         pairing = Pairing.of(options.baseline, run)
         rows += _difference_rows(pairing, calibrations, options)
-        notes += _unpaired(pairing)
+        notes += pairing.unpaired("the baseline", "the run")
     unclear = [row for row in rows if row.details["outcome"] == "unclear"]
     if any(row.details["needed"] for row in unclear):
         notes.append(f"needed: documents that would settle an unclear check, {_ASSUMED}")
@@ -344,20 +344,6 @@ def _compared(row: Row, drop: float, options: GateOptions, *, unchanged: bool) -
     passed = outcome == "passed" or (outcome == "unclear" and options.if_unclear == "pass")
     details = {"max_drop": drop, "outcome": outcome, "passed": passed, "needed": needed}
     return row.model_copy(update={"study": STUDY, "details": {**row.details, **details}})
-
-
-def _unpaired(pairing: Pairing) -> Iterator[str]:
-    """Yield notes on the summaries that are not compared."""
-    documents = dict.fromkeys(pairing.document.take(pairing.moved).labels())
-    if documents:
-        yield (
-            f"warning: {count(len(documents), 'document')} with another text in the baseline, whose "
-            f"{count(int(pairing.moved.sum()), 'summary', 'summaries')} cannot be compared: {listed([*documents])}"
-        )
-    for code, where in ((ONLY_B, "the run"), (ONLY_A, "the baseline")):
-        alone = int(((pairing.text == code) & ~pairing.moved).sum())
-        if alone:
-            yield f"{count(alone, 'summary', 'summaries')} only in {where}"
 
 
 def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str]:

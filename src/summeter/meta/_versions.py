@@ -553,13 +553,7 @@ class Versions(Study):
         changed = f", {texts['changed']:,} with another text" if texts["changed"] else ", all with the same text"
         compared = texts["same"] + texts["changed"]
         yield f"{count(compared, 'summary', 'summaries')} compared{changed if compared else ''}"
-        if texts["changed_document"]:
-            documents = self.pairing.document.take(self.pairing.moved & (self.pairing.text <= CHANGED)).used()
-            summaries = count(texts["changed_document"], "summary is", "summaries are")
-            yield f"{summaries} not compared, because the text of {count(len(documents), 'document')} changed"
-        for name, size in ((a, texts["only_a"]), (b, texts["only_b"])):
-            if size:
-                yield f"{count(size, 'summary is', 'summaries are')} only in {name}"
+        yield from self.pairing.unpaired(a, b)
         for name, side in ((a, 0), (b, 1)):
             alone = [str(pair[side]) for pair in self.pairing.systems if None in pair and pair[side] is not None]
             if alone:

@@ -26,6 +26,8 @@ from summeter.meta.results import Row, merged
 from summeter.meta.sample import rows_by_name
 from summeter.meta.selection import group_fields
 from summeter.meta.verdicts import SAME as SAME_VALUE
+from summeter.meta.verdicts import listed
+from summeter.pages.numbers import count
 from summeter.records import JudgeKey, Parameter, UsageError, nearest, signature_changes
 from summeter.runs.run import RunFolder
 from summeter.scoring.scores import ScoreTable
@@ -149,6 +151,17 @@ class Pairing:
     def system(self) -> Categorical:
         """The system of each item; a renamed system has its name in `b`."""
         return Categorical.of(new or old for old, new in self.systems).take(self.pair)
+
+    def unpaired(self, a: str, b: str) -> Iterator[str]:
+        """Yield notes on the summaries that are not paired; `a` and `b` are the names of the runs."""
+        moved = self.moved & (self.text <= CHANGED)
+        if moved.any():
+            summaries = count(int(moved.sum()), "summary is", "summaries are")
+            documents = listed([str(name) for name in self.document.take(moved).used()])
+            yield f"warning: {summaries} not compared, because these documents have another text in {a}: {documents}"
+        for code, name in ((ONLY_A, a), (ONLY_B, b)):
+            if alone := int((self.text == code).sum()):
+                yield f"{count(alone, 'summary is', 'summaries are')} only in {name}"
 
     def items_of(self, side: str, document: Categorical, system: Categorical) -> Ints:
         """Return the number of each row's item, or -1 if it is not paired.
