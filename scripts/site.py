@@ -25,7 +25,17 @@ FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summe
 
 def api() -> str:
     """Return the page of the public classes and functions, with a directive of mkdocstrings for each."""
-    lines = ["---", "search:", "  boost: 0.3", "---", "", "# Python API", "", "Names are imported from `summeter`, and those of studies from `summeter.meta`.", ""]
+    lines = [
+        "---",
+        "search:",
+        "  boost: 0.3",
+        "---",
+        "",
+        "# Python API",
+        "",
+        "Names are imported from `summeter`, and those of studies from `summeter.meta`.",
+        "",
+    ]
     for module, names in ((summeter, summeter.__all__), (meta, meta.__all__)):
         for name in names:
             found = getattr(module, name)
