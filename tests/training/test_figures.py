@@ -16,7 +16,6 @@ from summeter.training.figures import (
     ROUGE,
     UNTRAINED,
     Figure,
-    Scored,
     baselines,
     figures,
     warnings,
@@ -41,7 +40,7 @@ def rated(by_length: bool) -> Ratings:
 
 def listed(ratings: Ratings, values: np.ndarray) -> list[Figure]:
     every = np.ones(len(values), dtype=bool)
-    return figures(ratings, Scored({"coverage": values}, {"coverage": 1.0}), {"coverage": 5.0}, every,
+    return figures(ratings, {"coverage": values}, {"coverage": 1.0}, {"coverage": 5.0}, every,
                    resamples=50, seed=0)  # fmt: skip
 
 

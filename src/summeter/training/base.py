@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from summeter.data.dataset import Dataset
 from summeter.engine.progress import Progress
 from summeter.records import Record, digest
-from summeter.training.split import Split
+from summeter.training.ratings import LABELS, Ratings
+from summeter.training.split import Partition, Split
 from summeter.training.work import Work
 
 
@@ -32,11 +34,16 @@ class Trained(NamedTuple):
 class Task(ABC):
     """A training whose settings and data have been read and checked.
 
-    `key` is a digest of everything that affects the result (settings, data, weights); an interrupted training is
-    resumed if its key is the same. `test` is the hash of the test set, or None if the test set is not evaluated.
-    `space` is the approximate disk space that the training needs, in bytes.
+    `how` are the settings, `data` the dataset, `ratings` its human ratings, and `partition` its subsets. `key` is a
+    digest of everything that affects the result (settings, data, weights); an interrupted training is resumed if its
+    key is the same. `test` is the hash of the test set, or None if the test set is not evaluated. `space` is the
+    approximate disk space that the training needs, in bytes.
     """
 
+    how: Training
+    data: Dataset
+    ratings: Ratings
+    partition: Partition
     key: str
     test: str | None
     space: int = 0
@@ -52,16 +59,32 @@ class Task(ABC):
 class Training(Record):
     """Settings of all kinds of training; each kind is a subclass with further settings.
 
+    `preset` and `map` have the same meaning as in `summeter score`. `labels` is the judgment set with the human
+    ratings, and `aspects` defaults to all rated aspects. `scale` holds the ends of the rating scale (by default the
+    lowest and the highest rating). `coverage` is the share of human ratings that intervals are calibrated to contain.
     `seed` is the random seed. `split` says how the documents are divided into subsets. If `look_at_test` is False, the
     test set is not evaluated, so that settings can be compared without using it. `resamples` is the number of bootstrap
     resamples for each interval.
     """
 
     kind: str
+    preset: str | None = None
+    map: dict[str, str] = Field(default_factory=dict)
+    labels: str = LABELS
+    aspects: tuple[str, ...] | None = Field(default=None, min_length=1)
+    scale: tuple[float, float] | None = None
+    coverage: float = Field(default=0.9, gt=0, lt=1)
     seed: int = Field(default=0, ge=0)
     split: Split = Split()
     look_at_test: bool = True
     resamples: int = Field(default=1000, ge=0)
+
+    @field_validator("scale")
+    @classmethod
+    def _check_scale(cls, scale: tuple[float, float] | None) -> tuple[float, float] | None:
+        if scale is not None and not scale[0] < scale[1]:
+            raise ValueError(f"{scale[0]:g} must be below {scale[1]:g}")
+        return scale
 
     def task(self, base: Path) -> Task:
         """Read and check the data and the models, and return the task; paths are relative to `base`.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import jinja2
 import numpy as np
 
-from summeter.data.dataset import Dataset
 from summeter.stats.base import Bools
 from summeter.tables import number, with_interval
+from summeter.training.base import Task
 from summeter.training.figures import AUROC, BASELINES, COEFFICIENTS, JUDGE, PEOPLE, UNTRAINED, Figure, warnings
-from summeter.training.ratings import Ratings
-from summeter.training.split import Partition, fitted_on
+from summeter.training.split import fitted_on
 
 _NAMES = {
     "pearson": "Pearson", "spearman": "Spearman", "kendall_b": "Kendall tau-b",
@@ -30,17 +29,8 @@ _EVALUATED = {
 }
 
 
-class Described(Protocol):
-    """A training task that a card can describe."""
-
-    how: Any
-    data: Dataset
-    ratings: Ratings
-    partition: Partition
-
-
 def card_of(
-    task: Described, subsets: Mapping[str, Bools], evaluated: Bools, listed: Sequence[Figure]
+    task: Task, subsets: Mapping[str, Bools], evaluated: Bools, listed: Sequence[Figure]
 ) -> dict[str, Any]:  # fmt: skip
     """Return the entries that all cards have: the data, the sizes of the subsets, and the figures.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -66,16 +66,6 @@ class Figure(Record):
         )  # fmt: skip
 
 
-class Scored(NamedTuple):
-    """The values of a judge and the half-widths of its intervals, by aspect.
-
-    A half-width is None if there is no interval.
-    """
-
-    values: Mapping[str, Floats]
-    half_widths: Mapping[str, float | None]
-
-
 def baselines(ratings: Ratings) -> dict[str, Floats]:
     """Return the values of the untrained baselines for each row."""
     length, lead, rouge = [], [], []
@@ -93,33 +83,35 @@ def baselines(ratings: Ratings) -> dict[str, Floats]:
 
 
 def figures(
-    ratings: Ratings, scored: Scored, means: Mapping[str, float], rows: Bools, *, resamples: int, seed: int
-) -> list[Figure]:
+    ratings: Ratings, values: Mapping[str, Floats], half_widths: Mapping[str, float | None],
+    means: Mapping[str, float], rows: Bools, *, resamples: int, seed: int,
+) -> list[Figure]:  # fmt: skip
     """Return the figures of the judge, the baselines and the annotators for the selected rows.
 
-    `means` holds the values of the constant baseline by aspect.
+    All mappings are by aspect: `values` are the judge's for all rows, `half_widths` are those of its intervals (None
+    for no interval), and `means` are the values of the constant baseline.
     """
     selected = ratings.take(rows)
     untrained = baselines(selected)
     domains = list(dict.fromkeys(selected.documents[row.document_id].domain for row in selected.summaries))
     listed: list[Figure] = []
-    for aspect in scored.values:
+    for aspect, predicted in values.items():
         gold = selected.mean(aspect)
-        judges = {JUDGE: scored.values[aspect][rows], CONSTANT: np.full(len(gold), means[aspect]), **untrained}
+        judges = {JUDGE: predicted[rows], CONSTANT: np.full(len(gold), means[aspect]), **untrained}
         for domain in [None, *(domains if len(domains) > 1 else ())]:
             inside = np.array([
                 domain in (None, selected.documents[row.document_id].domain) for row in selected.summaries
             ])  # fmt: skip
             draws = Draws(selected.take(inside), resamples, seed)
-            for name, values in judges.items():
-                listed += draws.correlations(values[inside], gold[inside], of=name, aspect=aspect, domain=domain)
+            for name, of_judge in judges.items():
+                listed += draws.correlations(of_judge[inside], gold[inside], of=name, aspect=aspect, domain=domain)
                 if name in (JUDGE, CONSTANT):
-                    listed.append(draws.error(values[inside], gold[inside], of=name, aspect=aspect, domain=domain))
+                    listed.append(draws.error(of_judge[inside], gold[inside], of=name, aspect=aspect, domain=domain))
             listed += draws.beyond_baselines(judges, gold, inside, aspect, domain)
-            listed += draws.covered(judges[JUDGE][inside], gold[inside], scored.half_widths[aspect], aspect, domain)
+            listed += draws.covered(judges[JUDGE][inside], gold[inside], half_widths[aspect], aspect, domain)
             listed += draws.agreement(aspect, domain)
-        for name, values in judges.items():
-            listed += system_level(selected, values, gold, of=name, aspect=aspect, resamples=resamples, seed=seed)
+        for name, of_judge in judges.items():
+            listed += system_level(selected, of_judge, gold, of=name, aspect=aspect, resamples=resamples, seed=seed)
     return listed
 
 

@@ -41,9 +41,9 @@ from summeter.stats import correlate
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
 from summeter.training.card import Card, card_of
-from summeter.training.figures import Figure, Scored, figures
+from summeter.training.figures import Figure, figures
 from summeter.training.linear import PENALTIES, CrossFitted, calibrated, cross_fit, need_sklearn
-from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
+from summeter.training.ratings import FEWEST, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
 from summeter.training.split import fold_of, split_texts, subset_masks
 from summeter.training.work import Work
@@ -55,28 +55,19 @@ class FusedTraining(Training):
     `runs` are the folders of runs over the data. Their judges are the members: all of them, or those in `members`,
     which are written as for the option `-e` (`rts[aspect=fluency]`, `rts@second`). A member that is in none of the runs
     is judged during the training if it calls no LLM; `models` assigns local models to its roles. `data` defaults to the
-    data of the first run. `labels` is the judgment set with the human ratings. `aspects` defaults to all rated aspects.
-    An aspect whose ratings are all 0 or 1 is fitted by logistic regression, and other aspects by ridge regression.
-    `folds` is the number of folds into which the documents outside the test set are divided. Each fold is predicted by
-    a fit to the other folds, and these predictions are used to choose the penalties, the calibration and the intervals;
-    `split.dev` is not used. `penalties` holds the candidate penalties, and `scale` the ends of the rating scale (by
-    default the lowest and the highest rating). `coverage` is the share of human ratings that intervals are calibrated
-    to contain.
+    data of the first run. An aspect whose ratings are all 0 or 1 is fitted by logistic regression, and other aspects by
+    ridge regression. `folds` is the number of folds into which the documents outside the test set are divided. Each
+    fold is predicted by a fit to the other folds, and these predictions are used to choose the penalties, the
+    calibration and the intervals; `split.dev` is not used. `penalties` holds the candidate penalties.
     """
 
     kind: Literal["fused"] = "fused"
     data: str | None = None
-    preset: str | None = None
-    map: dict[str, str] = Field(default_factory=dict)
     runs: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     models: dict[str, str] = Field(default_factory=dict)
-    labels: str = LABELS
-    aspects: tuple[str, ...] | None = Field(default=None, min_length=1)
     folds: int = Field(default=5, ge=2)
     penalties: tuple[float, ...] = Field(default=PENALTIES, min_length=1)
-    scale: tuple[float, float] | None = None
-    coverage: float = Field(default=0.9, gt=0, lt=1)
 
     @model_validator(mode="after")
     def _check(self) -> FusedTraining:
@@ -112,6 +103,8 @@ class Source(NamedTuple):
 
 class FusedTask(Task):
     """The training of a fused judge, with its data, runs and ratings."""
+
+    how: FusedTraining
 
     def __init__(self, how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> None:
         self.how, self.data = how, data
@@ -380,7 +373,7 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
     widths = {aspect: combination.half_width for aspect, combination in model.aspects.items()}
 
     def listed(values: Mapping[str, Floats], rows: Bools) -> list[Figure]:
-        return figures(ratings, Scored(values, widths), means, rows, resamples=how.resamples, seed=how.seed)
+        return figures(ratings, values, widths, means, rows, resamples=how.resamples, seed=how.seed)
 
     def describe(source: Source) -> dict[str, Any]:
         """Return a member as an entry of the card, with its cost per 1,000 summaries in US dollars."""

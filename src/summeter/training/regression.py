@@ -27,7 +27,7 @@ from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
 from summeter.training.card import Card, card_of
-from summeter.training.figures import Figure, Scored, figures, yes_no_figures
+from summeter.training.figures import Figure, figures, yes_no_figures
 from summeter.training.linear import CalibrationKind, calibrated, logistic, need_sklearn, ridge
 from summeter.training.network import (
     Fitted,
@@ -40,8 +40,8 @@ from summeter.training.network import (
     train_head,
     train_network,
 )
-from summeter.training.ratings import LABELS, check_sizes, read_ratings, scale_ends
-from summeter.training.split import SUBSETS, split_texts, subset_masks
+from summeter.training.ratings import check_sizes, read_ratings, scale_ends
+from summeter.training.split import FITTED, split_texts, subset_masks
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
@@ -53,8 +53,7 @@ SPAN_FREE = "span_free"
 class Regression(Training):
     """Settings of a regression judge.
 
-    `data`, `preset` and `map` have the same meaning as in `summeter score`. `labels` is the judgment set with the
-    ratings, and `aspects` defaults to all rated aspects. `input` says what the network reads. With `pair`, it reads the
+    `data` has the same meaning as in `summeter score`. `input` says what the network reads. With `pair`, it reads the
     document and the summary once for all aspects. With `geval`, it reads the G-Eval prompt of an aspect with both
     texts, as SummQual's evaluator does: all aspects share one network and one output, and each rated aspect of a
     summary is a training row; `aspect_file` defines aspects that have no prompt. `annotators` says whether an aspect
@@ -66,16 +65,11 @@ class Regression(Training):
     (`match`) for frozen states, the mean state (`mean`) for trained states (use `last` for a decoder), and `last` for
     prompts. `max_tokens` is the maximum length of an input in tokens; its default is read from the backbone's files.
     `onnx` says whether a model.onnx is written; without it, the judge runs on torch, which is meant for backbones that
-    cannot be exported to ONNX in fp32. `scale` holds the ends of the rating scale (by default the lowest and the
-    highest rating). `coverage` is the share of human ratings that intervals are calibrated to contain.
+    cannot be exported to ONNX in fp32.
     """
 
     kind: Literal["regression"] = "regression"
     data: str
-    preset: str | None = None
-    map: dict[str, str] = Field(default_factory=dict)
-    labels: str = LABELS
-    aspects: tuple[str, ...] | None = Field(default=None, min_length=1)
     input: Literal["pair", "geval"] = "pair"
     aspect_file: str | None = None
     annotators: Literal["mean", "separate"] = "mean"
@@ -87,9 +81,7 @@ class Regression(Training):
     pool: Pool | None = None
     max_tokens: int | None = Field(default=None, ge=16)
     onnx: bool = True
-    scale: tuple[float, float] | None = None
     calibration: CalibrationKind = "linear"
-    coverage: float = Field(default=0.9, gt=0, lt=1)
     schedule: Schedule | None = None
     lora: Lora = Lora()
 
@@ -119,8 +111,6 @@ class Regression(Training):
                 raise ValueError(
                     f"{name} has no effect with mode {self.mode} and head {self.usual_head}; it is for {where}"
                 )
-        if self.scale is not None and not self.scale[0] < self.scale[1]:
-            raise ValueError(f"scale: {self.scale[0]:g} must be below {self.scale[1]:g}")
         return self
 
     @property
@@ -186,16 +176,10 @@ def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bo
     return open_model(name.model_copy(update={"settings": settings, "path": path}), "encoder")
 
 
-class Rows(NamedTuple):
-    """The masks of the rows in each subset."""
-
-    train: Bools
-    dev: Bools
-    test: Bools
-
-
 class RegressionTask(Task):
     """The training of a regression judge, with its data and backbone."""
+
+    how: Regression
 
     def __init__(self, how: Regression, data: Dataset, backbone: LoadedModel, known: Mapping[str, AspectDef]) -> None:
         self.how, self.data, self.backbone = how, data, backbone
@@ -211,20 +195,20 @@ class RegressionTask(Task):
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         self.partition = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         items = [(row.document_id, row.system) for row in self.ratings.summaries]
-        self.rows = Rows(**subset_masks(self.partition, how.split, items))
-        counts: dict[str, int] = {subset: self.documents(getattr(self.rows, subset)) for subset in SUBSETS}
+        self.rows = subset_masks(self.partition, how.split, items)
+        counts = {subset: self.documents(rows) for subset, rows in self.rows.items()}
         check_sizes(counts, test=how.look_at_test)
         for aspect in self.ratings.aspects:
-            for subset in ("train", "dev"):
-                rated = self.ratings.mean(aspect)[getattr(self.rows, subset)]
+            for subset in FITTED:
+                rated = self.ratings.mean(aspect)[self.rows[subset]]
                 if len(np.unique(rated[~np.isnan(rated)])) < 2:
                     raise UsageError(
                         f"the ratings of {aspect} in the {subset} set are all equal or missing; remove it from "
                         "aspects, or draw another split (split.salt)"
                     )
         if how.span_free:
-            for subset in ("train", "dev"):
-                labels = self.ratings.span_free[getattr(self.rows, subset)]
+            for subset in FITTED:
+                labels = self.ratings.span_free[self.rows[subset]]
                 if len(np.unique(labels[~np.isnan(labels)])) < 2:
                     raise UsageError(
                         f"span_free: the {subset} set needs summaries with and without inconsistent spans; remove "
@@ -272,11 +256,13 @@ class RegressionTask(Task):
         """Fit and calibrate the judge, and compute the figures."""
         fitted = self.fit(work, show)
         values = {aspect: fitted.ratings[aspect] for aspect in self.ratings.aspects}
-        scored = Scored(values, {aspect: scale.half_width for aspect, scale in fitted.head.scales.items()})
+        half_widths = {aspect: scale.half_width for aspect, scale in fitted.head.scales.items()}
         show.note("figures")
-        means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows.train])) for aspect in values}
-        rows = self.rows.test if self.how.look_at_test else self.rows.dev
-        listed = figures(self.ratings, scored, means, rows, resamples=self.how.resamples, seed=self.how.seed)
+        means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows["train"]])) for aspect in values}
+        rows = self.rows["test" if self.how.look_at_test else "dev"]
+        listed = figures(
+            self.ratings, values, half_widths, means, rows, resamples=self.how.resamples, seed=self.how.seed
+        )
         if fitted.span_free is not None:
             listed += yes_no_figures(
                 self.ratings, fitted.span_free, SPAN_FREE, rows, resamples=self.how.resamples, seed=self.how.seed
@@ -295,8 +281,8 @@ class RegressionTask(Task):
         targets, outputs = self._targets()
         rated = ~np.isnan(targets).all(axis=1)
         job = Job(
-            self.backbone, self.ratings.pairs, self.prompts, self._stacked(self.rows.train) & rated,
-            self._stacked(self.rows.dev), targets, outputs,
+            self.backbone, self.ratings.pairs, self.prompts, self._stacked(self.rows["train"]) & rated,
+            self._stacked(self.rows["dev"]), targets, outputs,
             len(outputs) - 1 if how.span_free else None, how.mode, how.usual_pool,
             how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed, how.onnx,
         )  # fmt: skip
@@ -322,7 +308,7 @@ class RegressionTask(Task):
             low, high = self.ends[aspect]
             votes = self.ratings.votes[aspect]
             for column in votes if self.how.annotators == "separate" else [self.ratings.mean(aspect)]:
-                if np.isnan(column[self.rows.train]).all():
+                if np.isnan(column[self.rows["train"]]).all():
                     continue
                 columns.append((column - low) / (high - low))
                 names.append(aspect)
@@ -382,7 +368,7 @@ class RegressionTask(Task):
         )  # fmt: skip
         applied = head.apply(states[:, :-1])
         values = head.by_aspect(applied)
-        dev = self.rows.dev
+        dev = self.rows["dev"]
         codes = self.ratings.document_codes[dev]
         scales = {
             aspect: calibrated(
@@ -433,11 +419,10 @@ def _none(values: Any) -> Any:
 
 def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> dict[str, Any]:
     how, ratings = task.how, task.ratings
-    evaluated = task.rows.test if how.look_at_test else task.rows.dev
+    evaluated = task.rows["test" if how.look_at_test else "dev"]
     backbone = task.backbone.model
     cut = fitted.cut
-    masks: dict[str, Bools] = {subset: getattr(task.rows, subset) for subset in SUBSETS}
-    common = card_of(task, masks, evaluated, listed)
+    common = card_of(task, task.rows, evaluated, listed)
     data = {
         "citation": task.data.card.citation,
         "annotators": {aspect: len(ratings.annotators(aspect)) for aspect in ratings.aspects},

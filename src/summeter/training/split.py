@@ -20,6 +20,8 @@ from summeter.stats.base import Bools
 
 Subset = Literal["train", "dev", "test"]
 SUBSETS: tuple[Subset, ...] = get_args(Subset)
+FITTED: tuple[Subset, ...] = ("train", "dev")
+"""The subsets that are used for training or selection."""
 
 
 class Split(Record):
@@ -128,7 +130,7 @@ def split_texts(texts: Mapping[str, str], how: Split, domains: Mapping[str, str 
 
 def fitted_on(partition: Partition, texts: Mapping[str, str]) -> list[str]:
     """Return the hashes (16 hexadecimal digits) of the texts used for training or selection."""
-    return sorted(text_hash(texts[text_id]) for text_id, name in partition.subset.items() if name in ("train", "dev"))
+    return sorted(text_hash(texts[text_id]) for text_id, name in partition.subset.items() if name in FITTED)
 
 
 def text_hash(text: str) -> str:
@@ -165,7 +167,7 @@ def fold_of(texts: Mapping[str, str], folds: int, salt: str = "") -> dict[str, i
     return {text_id: fold[text_id] for text_id in texts}
 
 
-def subset_masks(partition: Partition, how: Split, items: Sequence[tuple[str, str]]) -> dict[Subset, Bools]:
+def subset_masks(partition: Partition, how: Split, items: Sequence[tuple[str, str]]) -> dict[str, Bools]:
     """Return a mask of the items (document, system) for each subset.
 
     If systems are held out, their items are only in the test set, which then contains no other items. Raises UsageError
