@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from summeter.benchmark.facts import PROPOSED, REJECTED, UNVOTED, FactsSettings, draw_facts
+from summeter.benchmark.facts import PROPOSED, REJECTED, UNVOTED, FactsSettings
 from summeter.benchmark.facts import STEP as FACTS
 from summeter.benchmark.step import DROPPED, run_step
 from summeter.data.dataset import Dataset, load, save
@@ -53,6 +53,15 @@ def documents() -> Dataset:
     return load([{**row, "system": "s", "summary": "One sentence."} for row in DOCUMENTS])
 
 
+def drawn(data: Dataset, settings: FactsSettings, folder: Path) -> tuple[Dataset, list[dict[str, Any]]]:
+    """Return the data of the step, and the records that it left out."""
+    source, out = folder / f"data-{data.hash[:8]}", folder / "steps" / "facts"
+    save(data, source, force=True)
+    run_step(FACTS, source, out, settings)
+    dropped = out / DROPPED
+    return load(out), list(map(json.loads, dropped.read_text().splitlines())) if dropped.exists() else []
+
+
 def three(folder: Path) -> dict[str, str]:
     """Of the first document the first is useful to all, the second to one of three, the third to two."""
     return models(
@@ -64,18 +73,16 @@ def three(folder: Path) -> dict[str, str]:
 
 
 def test_what_most_validators_reject_is_dropped_and_the_rest_keeps_its_votes(tmp_path: Path) -> None:
-    outcome = draw_facts(documents(), FactsSettings(models=three(tmp_path)), tmp_path / "run")
-    kept = outcome.data.documents["a"].key_facts
+    facts, dropped = drawn(documents(), FactsSettings(models=three(tmp_path)), tmp_path)
+    kept = facts.documents["a"].key_facts
     assert kept == ("It rained on Monday.", "A dog barked.")
-    assert [(fact.origin.proposed, fact.reason) for fact in outcome.proposed if fact.reason] == [
-        ("The river rose.", REJECTED)
-    ]
-    origins = outcome.data.fact_origins["a"]
+    assert [(row["id"], row["reason"]) for row in dropped] == [("a/1", REJECTED)]
+    origins = facts.fact_origins["a"]
     assert [[vote.useful for vote in origin.votes] for origin in origins] == [[True] * 3, [True, False, True]]
     assert origins[1].votes[1].reason == "Reason 3."
     assert [vote.judge for vote in origins[0].votes] == ["validator", "validator2", "validator3"]
     assert {origin.origin for origin in origins} == {"document"}
-    assert outcome.data.fact_origins["b"][0].origin == "reference"
+    assert facts.fact_origins["b"][0].origin == "reference"
     assert origins[0].model == proposer(tmp_path)
 
 
@@ -90,15 +97,12 @@ def test_votes_in_the_form_of_figure_8_are_read(tmp_path: Path) -> None:
     validator = script(
         tmp_path, "v", {"match": "It rained", "reply": json.dumps(reply)}, {"match": "shop", "reply": json.dumps(shop)}
     )
-    outcome = draw_facts(documents(), FactsSettings(models=models(tmp_path, validator)), tmp_path / "run")
-    assert outcome.data.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
-    assert [fact.origin.votes[0].reason for fact in outcome.proposed] == [
-        "Reason 1.",
-        "Reason 2.",
-        "Reason 3.",
-        "Central.",
-    ]
-    assert outcome.without_facts == {}
+    facts, dropped = drawn(documents(), FactsSettings(models=models(tmp_path, validator)), tmp_path)
+    assert facts.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
+    lines = (tmp_path / "steps" / "facts" / PROPOSED).read_text().splitlines()
+    reasons = [json.loads(line)["votes"][0]["reason"] for line in lines]
+    assert reasons == ["Reason 1.", "Reason 2.", "Reason 3.", "Central."]
+    assert [row["what"] for row in dropped] == ["key fact"]
 
 
 def test_the_folder_holds_the_key_facts_their_origin_and_what_was_dropped(tmp_path: Path) -> None:
@@ -159,28 +163,30 @@ def test_a_scripted_model_that_says_something_else_is_asked_again(tmp_path: Path
 def test_key_facts_of_documents_that_have_no_summary_yet(tmp_path: Path) -> None:
     data = documents()
     bare = Dataset(data.documents, [], {}, data.card)
-    outcome = draw_facts(bare, FactsSettings(models=models(tmp_path)), tmp_path / "run")
-    assert outcome.data.documents["a"].key_facts == tuple(FACTS_OF["It rained"])
-    assert outcome.data.summaries == ()
+    facts, _ = drawn(bare, FactsSettings(models=models(tmp_path)), tmp_path)
+    assert facts.documents["a"].key_facts == tuple(FACTS_OF["It rained"])
+    assert facts.summaries == ()
 
 
 def test_given_key_facts_stay_and_are_replaced_only_where_asked(tmp_path: Path) -> None:
     data = documents().with_key_facts({"a": ["It was wet."]})
-    kept = draw_facts(data, FactsSettings(models=three(tmp_path)), tmp_path / "auto")
-    assert kept.data.documents["a"].key_facts == ("It was wet.",)
-    assert kept.data.fact_origins["a"][0].origin == "given"
-    assert kept.data.fact_origins["a"][0].votes == ()
-    replaced = draw_facts(data, FactsSettings(models=three(tmp_path), source="document"), tmp_path / "document")
-    assert replaced.data.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
+    kept, _ = drawn(data, FactsSettings(models=three(tmp_path)), tmp_path)
+    assert kept.documents["a"].key_facts == ("It was wet.",)
+    assert kept.fact_origins["a"][0].origin == "given"
+    assert kept.fact_origins["a"][0].votes == ()
+    replaced, _ = drawn(data, FactsSettings(models=three(tmp_path), source="document"), tmp_path)
+    assert replaced.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
 
 
 def test_a_document_without_a_usable_vote_has_no_key_facts_and_is_named(tmp_path: Path) -> None:
     mute = script(tmp_path, "mute", {"match": "It rained", "reply": "no idea"}, {"reply": votes("yes")})
-    outcome = draw_facts(documents(), FactsSettings(models=models(tmp_path, mute)), tmp_path / "run")
-    assert outcome.data.documents["a"].key_facts == ()
-    assert outcome.data.documents["b"].key_facts == ("A shop opened.",)
-    assert {fact.reason for fact in outcome.proposed if fact.reason} == {UNVOTED}
-    assert "no usable reply" in outcome.without_facts["a"]
+    facts, dropped = drawn(documents(), FactsSettings(models=models(tmp_path, mute)), tmp_path)
+    assert facts.documents["a"].key_facts == ()
+    assert facts.documents["b"].key_facts == ("A shop opened.",)
+    assert {row["reason"] for row in dropped if row["what"] == "key fact"} == {UNVOTED}
+    assert [(row["id"], "no usable reply" in row["detail"]) for row in dropped if row["what"] == "key facts"] == [
+        ("a", True)
+    ]
 
 
 def test_no_key_fact_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
@@ -219,8 +225,7 @@ def test_other_key_facts_take_the_judgments_that_count_in_them_along() -> None:
 
 
 def test_a_document_of_two_lengths_of_origins_is_refused(tmp_path: Path) -> None:
-    outcome = draw_facts(documents(), FactsSettings(models=three(tmp_path)), tmp_path / "run")
-    data = outcome.data
+    facts, _ = drawn(documents(), FactsSettings(models=three(tmp_path)), tmp_path)
     summaries = [Summary(document_id="a", system="s", text="One.", splitter="none")]
     with pytest.raises(UsageError, match="2 origins for the 0 key facts of document 'a'"):
-        Dataset(documents().documents, summaries, {}, data.card, fact_origins=data.fact_origins)
+        Dataset(documents().documents, summaries, {}, facts.card, fact_origins=facts.fact_origins)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -28,10 +27,9 @@ from summeter.benchmark.step import (
 )
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
-from summeter.engine.progress import Progress
 from summeter.evaluators.finesure.key_facts import AT_MOST, MOST, KeyFactExtraction, validator_roles
 from summeter.models.prompts import PromptFolder
-from summeter.records import CoverageError, FactOrigin, FactVote, Origin, Record, Summary, UsageError
+from summeter.records import CoverageError, FactOrigin, FactVote, Origin, Summary, UsageError
 from summeter.runs.run import prepared_rows
 
 JUDGE = "judge"
@@ -70,148 +68,100 @@ class FactsSettings(ModelSettings):
         return KeyFactExtraction(source=self.source, at_most=self.at_most, validators=len(self.models) - 1, **prompts)
 
 
-class ProposedFact(Record):
-    """A proposed key fact.
-
-    `origin` contains the source of the key fact and the votes on it. `reason` says why the key fact was dropped, or is
-    None if it was kept.
-    """
-
-    document_id: str
-    index: int
-    reason: str | None
-    origin: FactOrigin
-
-
-class FactsOutcome(NamedTuple):
-    """The result of `draw_facts`.
-
-    `data` contains the key facts that were kept, and `proposed` all proposed key facts. `without_facts` maps the id of
-    each document without key facts to the reason.
-    """
-
-    data: Dataset
-    proposed: tuple[ProposedFact, ...]
-    without_facts: Mapping[str, str]
-
-
-def draw_facts(
-    data: Dataset, settings: FactsSettings, run: str | Path, *, progress: Progress | None = None
-) -> FactsOutcome:
+def _facts(inputs: Inputs, settings: FactsSettings, context: StepContext) -> Result:
     """Propose and validate key facts for every document of the data.
 
-    The calls and replies of models are stored in the folder `run`, so a repeated call asks only for what is missing.
     With the source `auto`, a document that has key facts keeps them without a vote; with another source, they are
-    replaced. Raises UsageError if the data contain no documents, and the errors of a run.
+    replaced. Raises UsageError if the data contain no documents, CoverageError if no document has key facts, and the
+    errors of a run.
     """
     from summeter.engine.api import evaluate  # slow to import, and not needed for the options of a command
 
+    data = inputs.dataset
     if not data.documents:
         raise UsageError("there are no documents to draw key facts from")
-    folder = evaluate(
-        _with_stub_summaries(data),
-        [settings.evaluator],
-        models=settings.models,
-        out=run,
-        progress=progress,
-        **settings.run_options,
-    )
-    rows: dict[str, tuple[dict[str, Any] | None, str | None]] = {}  # prepared data, or the reason for a failure
-    (judge,) = folder.manifest.judges
-    for failure in folder.failures():
-        rows[failure.document_id] = None, failure.reason
-    for _, row in prepared_rows(folder.folder / "prepared" / f"{judge.file}.jsonl"):
-        rows[row["document_id"]] = row["data"] or None, row["reason"]
-    proposed: dict[str, list[ProposedFact]] = {}
-    without_facts: dict[str, str] = {}
-    for doc_id in data.documents:
-        prepared, reason = rows.get(doc_id, (None, "the document is empty"))
-        proposed[doc_id] = [] if prepared is None else _proposed_facts(doc_id, prepared, settings)
-        if not any(fact.reason is None for fact in proposed[doc_id]):
-            without_facts[doc_id] = reason or "there are no key facts"
-    origins = {
-        doc_id: tuple(fact.origin for fact in facts if fact.reason is None) for doc_id, facts in proposed.items()
-    }
-    texts = {doc_id: [origin.proposed for origin in kept] for doc_id, kept in origins.items()}
-    return FactsOutcome(
-        data.with_key_facts(texts, origins),
-        tuple(fact for facts in proposed.values() for fact in facts),
-        without_facts,
-    )
-
-
-def _with_stub_summaries(data: Dataset) -> Dataset:
-    """Return the documents with one stub summary each.
-
-    A run iterates over summaries, which may not exist yet.
-    """
-    summaries = [
+    # A run iterates over summaries, which may not exist yet.
+    stubs = [
         Summary(document_id=doc_id, system="document", text="(the document)", splitter="none")
         for doc_id in data.documents
     ]
-    return Dataset(data.documents, summaries, {}, data.card)
-
-
-def _proposed_facts(doc_id: str, data: Mapping[str, Any], settings: FactsSettings) -> list[ProposedFact]:
-    """Return the proposed key facts of a document, given the data from `KeyFactExtraction`."""
-    origin: Origin = data["origin"]
-    model = None if origin == "given" else settings.models[JUDGE]
-    facts: Sequence[str] = data.get("proposed", data.get("key_facts", ()))
-    usable = [ballot for ballot in data.get("validation", ()) if ballot["votes"] is not None]
-    voted = bool(usable) or "key_facts" in data
-    proposed = []
-    for index, fact in enumerate(facts):
-        votes = tuple(
-            FactVote(judge=ballot["role"], model=ballot["model"], **ballot["votes"][index]) for ballot in usable
-        )
-        reason = UNVOTED if not voted else REJECTED if index in data.get("rejected", ()) else None
-        fact_origin = FactOrigin(proposed=fact, origin=origin, model=model, votes=votes)
-        proposed.append(ProposedFact(document_id=doc_id, index=index, reason=reason, origin=fact_origin))
-    return proposed
-
-
-# ---- the step ----
-
-
-def _facts(inputs: Inputs, settings: FactsSettings, context: StepContext) -> Result:
-    data = inputs.dataset
-    work = scripted_work(context.work, settings)
-    stubs = _with_stub_summaries(data)
-    run = run_folder(work, "run", stubs, settings.model_dump(mode="json"), [hash_of(file) for file in settings.files()])
-    outcome = draw_facts(data, settings, run, progress=context.progress)
-    if len(outcome.without_facts) == len(data.documents):
-        doc_id, reason = next(iter(outcome.without_facts.items()))
-        raise CoverageError(f"no document has key facts ({doc_id}: {reason}). Calls and replies are in {run}")
+    stub_data = Dataset(data.documents, stubs, {}, data.card)
+    files = [hash_of(file) for file in settings.files()]
+    out = run_folder(scripted_work(context.work, settings), "run", stub_data, settings.model_dump(mode="json"), files)
+    run = evaluate(
+        stub_data,
+        [settings.evaluator],
+        models=settings.models,
+        out=out,
+        progress=context.progress,
+        **settings.run_options,
+    )
+    prepared: dict[str, tuple[dict[str, Any] | None, str | None]] = {}  # the data, or the reason for a failure
+    (judge,) = run.manifest.judges
+    for failure in run.failures():
+        prepared[failure.document_id] = None, failure.reason
+    for _, row in prepared_rows(run.folder / "prepared" / f"{judge.file}.jsonl"):
+        prepared[row["document_id"]] = row["data"] or None, row["reason"]
     rows: list[dict[str, Any]] = []
     dropped: list[LeftOut] = []
+    without_facts: list[LeftOut] = []
+    origins: dict[str, tuple[FactOrigin, ...]] = {}
     votes: dict[str, dict[str, int]] = {}
-    for fact in outcome.proposed:
-        about = {"document_id": fact.document_id, "index": fact.index, "kept": fact.reason is None}
-        rows.append(about | fact.origin.model_dump(exclude={"review"}))
-        if fact.reason is not None:
-            against = [f"{vote.judge}: {vote.reason}" for vote in fact.origin.votes if not vote.useful and vote.reason]
-            detail = "; ".join([f"“{fact.origin.proposed}”", *against])
-            dropped.append(LeftOut("key fact", f"{fact.document_id}/{fact.index}", fact.reason, detail))
-        for vote in fact.origin.votes:
-            counts = votes.setdefault(vote.judge, {"votes": 0, "useful": 0})
-            counts["votes"] += 1
-            counts["useful"] += vote.useful
+    for doc_id in data.documents:
+        extracted, failed = prepared.get(doc_id, (None, "the document is empty"))
+        kept = []
+        for index, (fact, reason) in enumerate([] if extracted is None else _proposed(extracted, settings)):
+            about = {"document_id": doc_id, "index": index, "kept": reason is None}
+            rows.append(about | fact.model_dump(exclude={"review"}))
+            if reason is None:
+                kept.append(fact)
+            else:
+                against = [f"{vote.judge}: {vote.reason}" for vote in fact.votes if not vote.useful and vote.reason]
+                detail = "; ".join([f"“{fact.proposed}”", *against])
+                dropped.append(LeftOut("key fact", f"{doc_id}/{index}", reason, detail))
+            for vote in fact.votes:
+                counts = votes.setdefault(vote.judge, {"votes": 0, "useful": 0})
+                counts["votes"] += 1
+                counts["useful"] += vote.useful
+        if not kept:
+            without_facts.append(LeftOut("key facts", doc_id, "there are none", failed or "there are no key facts"))
+        origins[doc_id] = tuple(kept)
+    if len(without_facts) == len(data.documents):
+        first = without_facts[0]
+        raise CoverageError(f"no document has key facts ({first.id}: {first.detail}). Calls and replies are in {out}")
     write_lines(context.out / PROPOSED, (json.dumps(row, ensure_ascii=False) for row in rows))
     return Result(
-        outcome.data,
-        [*dropped, *(LeftOut("key facts", name, "there are none", why) for name, why in outcome.without_facts.items())],
+        data.with_key_facts({doc_id: [fact.proposed for fact in kept] for doc_id, kept in origins.items()}, origins),
+        [*dropped, *without_facts],
         counts={
             "key_facts_proposed": len(rows),
             "key_facts_dropped": len(dropped),
-            "documents_without_key_facts": len(outcome.without_facts),
+            "documents_without_key_facts": len(without_facts),
         },
         models=settings.models,
         details={
             "at_most": AT_MOST if settings.at_most is None else settings.at_most,
-            "by_origin": dict(Counter(fact.origin.origin for fact in outcome.proposed)),
+            "by_origin": dict(Counter(row["origin"] for row in rows)),
             "votes": votes,
         },
     )
+
+
+def _proposed(data: Mapping[str, Any], settings: FactsSettings) -> Iterator[tuple[FactOrigin, str | None]]:
+    """Yield each proposed key fact of a document, and the reason for dropping it, or None if it is kept.
+
+    `data` are those that `KeyFactExtraction` prepared.
+    """
+    origin: Origin = data["origin"]
+    model = None if origin == "given" else settings.models[JUDGE]
+    usable = [ballot for ballot in data.get("validation", ()) if ballot["votes"] is not None]
+    voted = bool(usable) or "key_facts" in data
+    for index, fact in enumerate(data.get("proposed", data.get("key_facts", ()))):
+        votes = tuple(
+            FactVote(judge=ballot["role"], model=ballot["model"], **ballot["votes"][index]) for ballot in usable
+        )
+        reason = UNVOTED if not voted else REJECTED if index in data.get("rejected", ()) else None
+        yield FactOrigin(proposed=fact, origin=origin, model=model, votes=votes), reason
 
 
 STEP = Step("facts", FactsSettings, _facts)
