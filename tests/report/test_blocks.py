@@ -13,8 +13,7 @@ from summeter.evaluators.base import Prepared
 from summeter.meta import compare_runs
 from summeter.meta.gold import gold_scores
 from summeter.records import Document, Judgment, Summary, Target
-from summeter.report.blocks import Page
-from summeter.report.build import page
+from summeter.report.build import Page, page
 from summeter.report.strengths import error_counts
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.totals import RunTotals
@@ -101,26 +100,27 @@ def test_failures_are_grouped_most_severe_first(one: Page, two: Page) -> None:
     assert two.failures[0].status == "error"
     assert two.failures[0].reason == "timed out after 120 s"
     link = two.failures[0].listed[0]
-    assert (two.items.views[link.item].summary.system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
+    assert (two.items.view(link.item).summary.system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
 
 
 def test_items_lowest_first_and_unknown_last(one: Page) -> None:
-    item_views = one.items.views
+    item_views = list(one.items)
     assert [(one.items.documents[view.document].id, view.summary.system) for view in item_views] == [
         ("bridge", "cedar"), ("bridge", "aster"), ("talk", "cedar"), ("talk", "aster"),
     ]  # fmt: skip
-    assert [view.order for view in item_views] == [pytest.approx(1 / 3), 1.0, 1.0, None]
+    lead = [key.aspect for key in one.items.columns].index("composite")
+    assert [view.scores[lead].value for view in item_views] == [pytest.approx(1 / 3), 1.0, 1.0, None]
     assert item_views[0].wrong
     assert item_views[0].failed
     assert not item_views[3].failed  # skipped: there was nothing to judge
 
 
 def test_votes_of_people(one: Page) -> None:
-    votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[0].votes}
+    votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.view(0).votes}
     assert votes["sentence", "faithfulness", 0].decision == "circumstantial error"
     assert not votes["sentence", "faithfulness", 0].differs  # the judge names another type, but says error too
     assert votes["key_fact", "completeness", 0].differs
-    aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[1].votes}
+    aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.view(1).votes}
     assert aster["sentence", "faithfulness", 0].decision == "supported (2 of 3)"
     assert one.items.people
 
@@ -130,13 +130,13 @@ def test_votes_are_aggregated_as_in_studies(tmp_path: Path) -> None:
     labels = [{"a": 1, "b": 0, "people": 0}, {"a": 0, "b": 0, "people": 1}]
     run = fake.make(tmp_path / "run", [{**fake.ROWS[0], "human": {"sentence_labels": labels}}])
     (gold,) = gold_scores(JudgmentTable.of(run.data.judgments("human.raw")), "faithfulness", Level.SENTENCE)
-    votes = page([run]).items.views[0].votes
+    votes = page([run]).items.view(0).votes
     assert [vote.decision for vote in votes] == ["supported (tied, 1 of 2)", "error (2 of 2)"]
     assert [vote.style for vote in votes] == ["good" if value else "bad" for value in gold.value.tolist()]
 
 
 def test_evidence_spans_select_the_text(one: Page) -> None:
-    view = next(view for view in one.items.views if view.summary.system == "cedar" and "table" in view.summary.text)
+    view = next(view for view in one.items if view.summary.system == "cedar" and "table" in view.summary.text)
     text = one.items.documents[view.document].text
     judgments = [verdict.judgment for verdict in view.verdicts]
     (found,) = [one for one in judgments if one.evidence and one.target.unit == "sentence"]
@@ -171,7 +171,7 @@ def test_changes(two: Page) -> None:
     assert (flip.old.words, flip.new.words, flip.old.quotes) == ("entity error", "supported", ("for 14 months",))
     assert [part.text for part in changed.source if part.marked] == ["for 14 months"]
     assert changed.links[0] is not None
-    assert two.items.views[changed.links[0].item].changed == 1
+    assert two.items.view(changed.links[0].item).changed == 1
     assert [verdict.kind for verdict in failed.verdicts] == ["new failure"]
     # 1 sentence on which both decided + 2 key facts + 2 sentences' conciseness of the bridge, and those of the others
     assert "1 of 13 verdicts on the same units changed in 1 summary" in change.notes
@@ -197,20 +197,20 @@ def test_judges_of_one_name_have_distinct_labels(tmp_path: Path) -> None:
         (fake.FACT_CHECK, fake.fact_check), (other, fake.lenient), (fake.NOVELTY, fake.novelty), (strict, fake.novelty),
     )  # fmt: skip
     both = page([fake.make(tmp_path / "r", judges=judges)])
-    assert both.items.sources == (
+    assert [source.label for source in both.items.sources] == [
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)",
         "abstractiveness", "abstractiveness[n=3]",
-    )  # fmt: skip
+    ]  # fmt: skip
     assert both.runs[0].judges == (
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)", "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
-    assert both.items.filters == {"faithfulness": (0, 1)}
+    assert both.items.filters == {"faithfulness": [0, 1]}
     assert [column.about.title for column in both.tables[0].columns] == [
         "faithfulness",
         "faithfulness",
         *["abstractiveness"] * 2,
     ]
-    first = next(view for view in both.items.views if view.changed)
+    first = next(view for view in both.items if view.changed)
     assert first.changed == 1  # 41: an error to one, supported to the other
 
 
@@ -228,7 +228,7 @@ def test_derived_key_facts_are_shown(tmp_path: Path) -> None:
     row = {"id": prepared.id, "signature": fake.ALIGN.signature, **prepared.model_dump(mode="json")}
     (run.folder / "prepared" / "mock.align.jsonl").write_text(json.dumps(row) + "\n" + '{"torn', encoding="utf-8")
     items = page([run]).items
-    view = items.views[0]
+    view = items.view(0)
     assert view.facts == (("document", ("It rained.",)),)
     assert [(verdict.facts, verdict.foreign) for verdict in view.verdicts] == [(0, False), (None, True)]
 
@@ -237,7 +237,7 @@ def test_an_unfinished_run_shows_its_progress(tmp_path: Path) -> None:
     started = page([fake.make(tmp_path / "r", status="running", documents=1)])
     assert started.runs[0].view.manifest.status == "running"
     assert (started.runs[0].judged, len(started.runs[0].view.data)) == (2, 4)
-    assert len(started.items.views) == 2
+    assert len(started.items) == 2
 
 
 def test_only_options_that_affect_numbers_are_shown(tmp_path: Path) -> None:

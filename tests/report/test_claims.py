@@ -33,8 +33,8 @@ def check(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
 
 def test_each_summary_has_its_claims_with_verdicts(tmp_path: Path) -> None:
     made = page([fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))])
-    assert len(made.items.views) == 2
-    for card in made.items.views:
+    assert len(made.items) == 2
+    for card in made.items:
         assert card.facts == (("summary", (f"{card.summary.system} says rain.", "It is so.")),)
         targets = [one.judgment.target for one in card.verdicts]
         assert [(target.unit, target.index) for target in targets] == [("claim", 0), ("claim", 1)]
@@ -49,6 +49,6 @@ def test_truncated_documents_are_reported(tmp_path: Path) -> None:
     assert made.runs[0].truncated == (
         "4 judgments are based on a truncated document (about 2,400 tokens were left out in total)"
     )
-    reasons = made.items.views[0].verdicts[0].reasons
+    reasons = made.items.view(0).verdicts[0].reasons
     assert reasons == ("so", "about 1,200 tokens of the source were not shown to the judge")
     assert "based on a truncated document" in html([run], tmp_path / "page.html").read_text("utf-8")

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from summeter.records import Judgment, Target
 from summeter.report import html, markdown, pairs
-from summeter.report.blocks import Page
-from summeter.report.build import page
+from summeter.report.build import Page, page
 from summeter.report.head_to_head import verdict
 from summeter.report.views import views
 from summeter.report.words import verdict as verdict_of
@@ -128,10 +127,10 @@ class TestFailuresAndCards:
         assert (group.status, group.judgments, len(group.items), group.pairs) == ("unparsed", 2, 1, True)
         (link,) = group.listed
         assert (link.doc_id, link.system, link.rival) == ("d0", "birch", "cedar")
-        assert only.items.views[link.item].summary.system == "birch"
+        assert only.items.view(link.item).summary.system == "birch"
 
     def test_a_verdict_stands_on_both_cards(self, only: Page) -> None:
-        cards = {(only.items.documents[one.document].id, one.summary.system): one for one in only.items.views}
+        cards = {(only.items.documents[one.document].id, one.summary.system): one for one in only.items}
         assert len(cards) == 24
         assert {one.decision for one in cards["d7", "birch"].verdicts} == {
             "better than aster (shown first)", "worse than aster (shown second)",  # the one shown first

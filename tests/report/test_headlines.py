@@ -315,7 +315,7 @@ def test_agreement_with_people_is_compared_with_chance(tmp_path: Path) -> None:
         ((source, row),) = made.agreements
         assert (source, row.aspect, row.n, row.details["verdict"]) == ("mock.fact_check", "faithfulness", 40, verdict)
     # No value is near the judge's threshold.
-    decisions = {verdict.decision for view in made.items.views for verdict in view.verdicts}
+    decisions = {verdict.decision for view in made.items for verdict in view.verdicts}
     assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}
     assert page([fake.make(tmp_path / "none", judges=((fake.NOVELTY, fake.novelty),))]).agreements == ()
 
@@ -333,7 +333,7 @@ def test_a_verdict_near_its_threshold_is_close(tmp_path: Path) -> None:
 
     def decisions(entry: JudgeEntry, folder: str) -> list[str]:
         made = page([fake.make(tmp_path / folder, rows, ((entry, judge),))])
-        return sorted(verdict.decision for view in made.items.views for verdict in view.verdicts)
+        return sorted(verdict.decision for view in made.items for verdict in view.verdicts)
 
     assert decisions(fake.FACT_CHECK, "stated") == [
         "supported 0.52, close", "supported 0.90, clear", "unsupported 0.10, clear", "unsupported 0.48, close",

@@ -10,8 +10,8 @@ from engine.judges import Moody
 
 from summeter.engine.api import evaluate
 from summeter.report import views
-from summeter.report.blocks import Page, RunBlock
-from summeter.report.build import page
+from summeter.report.blocks import RunBlock
+from summeter.report.build import Page, page
 from summeter.runs import readers
 from summeter.runs.run import RunFolder
 
@@ -40,7 +40,7 @@ def run(tmp_path: Path) -> RunFolder:
 def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = page([run])
     assert whole.items.sample is None
-    assert len(whole.items.views) == len(ROWS)
+    assert len(whole.items) == len(ROWS)
     for name, number in (("LISTED", 39), ("WORST", 5), ("SAMPLED", 4)):
         monkeypatch.setattr(views, name, number)
         monkeypatch.setattr(f"summeter.report.items.{name}", number, raising=False)
@@ -49,14 +49,14 @@ def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monke
         "9 of 40 summaries are listed: the 5 lowest, and a random sample of 4. "
         "All numbers above are over all summaries."
     )
-    lowest = [view.scores for view in whole.items.views[:5]]
-    assert [view.scores for view in sampled.items.views[:5]] == lowest
-    assert len(sampled.items.views) == 9
+    lowest = [view.scores for view in list(whole.items)[:5]]
+    assert [view.scores for view in list(sampled.items)[:5]] == lowest
+    assert len(sampled.items) == 9
     assert sampled.tables == whole.tables
     assert blocks_of(sampled) == blocks_of(whole)
-    assert page([run]).items.views[6].scores == sampled.items.views[6].scores  # the sample is reproducible
+    assert page([run]).items.view(6).scores == sampled.items.view(6).scores  # the sample is reproducible
     assert page([run, run]).comparisons[0].sentence.startswith("Nothing changed")
-    assert len(page([run, run]).items.views) == 9
+    assert len(page([run, run]).items) == 9
 
 
 def test_failures_are_counted_over_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,4 +76,4 @@ def test_a_page_creates_no_records_of_unlisted_judgments(run: RunFolder, monkeyp
     monkeypatch.setattr(RunFolder, "iter_judgments", never)
     monkeypatch.setattr(readers, "from_json", never)
     assert blocks_of(page([run])) == blocks_of(whole)
-    assert [view.scores for view in page([run]).items.views] == [view.scores for view in whole.items.views]
+    assert [view.scores for view in page([run]).items] == [view.scores for view in whole.items]

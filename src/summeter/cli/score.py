@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
     from summeter.engine.runs import Run
     from summeter.evaluators.base import Evaluator
-    from summeter.report.blocks import Page
+    from summeter.report.build import Page
 
 Evaluators = Annotated[
     list[str] | None,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from summeter.meta._versions import ChangedItem
 from summeter.meta.results import Row
 from summeter.pages.figures import Figure
-from summeter.records import Document, Judgment, Status, Summary
-from summeter.report.views import RunView, Source
+from summeter.records import Judgment, Status, Summary
+from summeter.report.views import RunView
 from summeter.report.words import Gloss, VerdictStyle
 from summeter.scoring import PairScore, Score, SystemScore
 from summeter.tables import Table
@@ -42,14 +42,6 @@ class RunBlock(NamedTuple):
     replayed_from: str | None
     replay: str | None
     rebuild: str
-
-
-class Column(NamedTuple):
-    """The scores of one source on one aspect."""
-
-    about: Gloss
-    source: str
-    signature: str
 
 
 class RankColumn(NamedTuple):
@@ -410,56 +402,7 @@ class ItemView(NamedTuple):
     votes: tuple[Vote, ...]
     facts: tuple[FactList, ...]
     scores: Mapping[int, Score]
-    order: float | None
     wrong: bool
     failed: bool
     differs: bool
     changed: int
-
-
-class ItemList(NamedTuple):
-    """All summaries, lowest score first, with the data that they share.
-
-    If the runs are too large to list all summaries, `sample` says which ones are listed. `filters` maps each aspect
-    that several sources judged to these sources, from which the reader can choose one.
-    """
-
-    documents: tuple[Document, ...]
-    sources: tuple[str, ...]
-    signatures: tuple[str, ...]
-    columns: tuple[Column, ...]
-    views: Sequence[ItemView]
-    systems: tuple[str, ...]
-    domains: tuple[str, ...]
-    filters: Mapping[str, tuple[int, ...]]
-    aspects: tuple[str, ...]
-    people: bool
-    ordered_by: str | None
-    sample: str | None = None
-
-
-class Page(NamedTuple):
-    """All blocks of a report. Without `runs`, the report shows only studies.
-
-    `agreements` contains pairs of a source's label and a row about its agreement with people. `agreements_elsewhere`
-    contains sentences about judges whose agreement was measured only on other data.
-    """
-
-    title: str
-    runs: tuple[RunBlock, ...]
-    tables: tuple[RankTable, ...]
-    panels: tuple[Panel, ...]
-    by_domain: tuple[DomainTable, ...]
-    distributions: Figure | None
-    head_to_head: tuple[PairMatrix, ...]
-    agreements: tuple[tuple[str, Row], ...]
-    agreements_elsewhere: tuple[str, ...]
-    reliabilities: tuple[Reliability, ...]
-    trusted: tuple[TrustBlock, ...]
-    verdicts: Table
-    studies: tuple[StudyBlock, ...]
-    failures: tuple[FailureGroup, ...]
-    items: ItemList
-    comparisons: tuple[RunComparison, ...]
-    sources: tuple[Source, ...]
-    glossary: tuple[Gloss, ...]

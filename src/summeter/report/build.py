@@ -7,26 +7,40 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
+from typing import NamedTuple
 
 from summeter.meta import agreement_elsewhere, compare_runs
 from summeter.meta._versions import Versions
-from summeter.meta.results import Study
+from summeter.meta.results import Row, Study
+from summeter.pages.figures import Figure
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report import plot
-from summeter.report.blocks import Page, RunBlock, RunComparison
+from summeter.report.blocks import (
+    DomainTable,
+    FailureGroup,
+    PairMatrix,
+    Panel,
+    RankTable,
+    Reliability,
+    RunBlock,
+    RunComparison,
+    StudyBlock,
+    TrustBlock,
+)
 from summeter.report.compare import comparison
 from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
-from summeter.report.items import ItemListBuilder, Where
+from summeter.report.items import ItemList, Where
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import by_domain, panels
 from summeter.report.studies import about, studies
 from summeter.report.trust_studies import is_complete, trusted, verdicts
 from summeter.report.views import RunView, Source, sources, views
-from summeter.report.words import gloss
+from summeter.report.words import Gloss, gloss
 from summeter.runs.run import RunFolder
+from summeter.tables import Table
 
 # Names of files and folders that do not describe the data; the name of the enclosing folder is used instead.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
@@ -35,6 +49,33 @@ _OPTIONS = ("limit", "seed", "temperature", "max_reply", "repeats")
 # Maximum number of study names in a heading.
 _TITLES = 2
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
+
+
+class Page(NamedTuple):
+    """All blocks of a report. Without `runs`, the report shows only studies.
+
+    `agreements` contains pairs of a source's label and a row about its agreement with people. `agreements_elsewhere`
+    contains sentences about judges whose agreement was measured only on other data.
+    """
+
+    title: str
+    runs: tuple[RunBlock, ...]
+    tables: tuple[RankTable, ...]
+    panels: tuple[Panel, ...]
+    by_domain: tuple[DomainTable, ...]
+    distributions: Figure | None
+    head_to_head: tuple[PairMatrix, ...]
+    agreements: tuple[tuple[str, Row], ...]
+    agreements_elsewhere: tuple[str, ...]
+    reliabilities: tuple[Reliability, ...]
+    trusted: tuple[TrustBlock, ...]
+    verdicts: Table
+    studies: tuple[StudyBlock, ...]
+    failures: tuple[FailureGroup, ...]
+    items: ItemList
+    comparisons: tuple[RunComparison, ...]
+    sources: tuple[Source, ...]
+    glossary: tuple[Gloss, ...]
 
 
 def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE) -> Page:
@@ -71,8 +112,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         title = " · ".join(names) if len(names) <= _TITLES else f"{len(names)} studies of judges"
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
-    items = ItemListBuilder(run_views, judges)
-    item_list = items.build()
+    items = ItemList(run_views, judges)
     systems = list(tables[0].ranks) if tables else []
     return Page(
         title=title,
@@ -89,10 +129,10 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         verdicts=verdicts(judged),
         studies=studies([study for study in study_list if not is_complete(study)]),
         failures=failures(run_views, judges, items.where),
-        items=item_list,
+        items=items,
         comparisons=tuple(_comparisons(compared, run_views, items.where)),
         sources=tuple(judges),
-        glossary=tuple(dict.fromkeys(map(gloss, item_list.aspects))),
+        glossary=tuple(dict.fromkeys(map(gloss, items.aspects))),
     )
 
 

@@ -13,7 +13,10 @@ from typing import Any
 
 from summeter.pages.embedded import Utf16Offsets, script_json
 from summeter.records.text import Side
-from summeter.report.blocks import FactList, ItemList, ItemView, Verdict, Vote
+from summeter.report.blocks import FactList, ItemView, Verdict, Vote
+from summeter.report.items import ItemList
+from summeter.report.ranks import label_of
+from summeter.report.words import gloss
 from summeter.scoring import Score
 
 DIGITS = 4
@@ -30,7 +33,7 @@ def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
     `words`. Offsets are in UTF-16 code units, which browsers use.
     """
     writer = _Writer(items)
-    for index, view in enumerate(items.views):
+    for index, view in enumerate(items):
         yield f"summary-{index}", script_json(writer.summary(index, view))
     for index in range(len(items.documents)):
         yield f"document-{index}", script_json(writer.document(index))
@@ -62,11 +65,15 @@ class _Writer:
         domains = {name: index for index, name in enumerate(items.domains)}
         named = [document.domain for document in items.documents]
         return {
-            "sources": items.sources,
-            "signatures": items.signatures,
+            "sources": [source.label for source in items.sources],
+            "signatures": [source.entry.signature for source in items.sources],
             "columns": [
-                {"title": column.about.title, "source": column.source, "signature": column.signature}
-                for column in items.columns
+                {
+                    "title": gloss(key.aspect).title,
+                    "source": label_of(key, items.runs[key.run], items.sources),
+                    "signature": key.signature,
+                }
+                for key in items.columns
             ],
             "systems": items.systems,
             "domains": items.domains,

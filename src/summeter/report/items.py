@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from summeter.choices import Level
 from summeter.meta.gold import block_rows, merged_rows
 from summeter.meta.options import People
 from summeter.meta.verdicts import decision_words
-from summeter.records import Document, Judgment, Status, Summary, error_types
-from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict, Vote
-from summeter.report.ranks import ColumnKey, label_of
+from summeter.records import Document, Judgment, Span, Status, Summary, error_types
+from summeter.report.blocks import FactList, ItemView, Verdict, Vote
+from summeter.report.ranks import ColumnKey
 from summeter.report.views import SAMPLED, WORST, RunView, Source
 from summeter.report.words import VerdictStyle, gloss, reasons, style_of, verdict
 from summeter.scoring import Score
@@ -29,36 +29,8 @@ FAILED: frozenset[Status] = frozenset({"unparsed", "refused", "error"})
 _FILTERED = ("faithfulness", "completeness", "conciseness")
 
 
-class ItemViews(Sequence[ItemView]):
-    """Views by number.
-
-    A view is created on each access, because a run may have more views than fit into memory.
-    """
-
-    def __init__(self, make: Callable[[int], ItemView], count: int) -> None:
-        self._make, self._numbers = make, range(count)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __iter__(self) -> Iterator[ItemView]:
-        # The default iterator of a sequence would treat an IndexError within a view as its end.
-        return map(self._make, self._numbers)
-
-    @overload
-    def __getitem__(self, at: int) -> ItemView: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[ItemView]: ...
-
-    def __getitem__(self, at: int | slice) -> ItemView | list[ItemView]:
-        if isinstance(at, slice):
-            return [self._make(number) for number in self._numbers[at]]
-        return self._make(self._numbers[at])
-
-
-class ItemListBuilder:
-    """Collects the items of several runs.
+class ItemList:
+    """The items of several runs, lowest score first, with the data that they share.
 
     Summaries with the same text, sentences and source document are one item. Items are numbered by the score that ranks
     the systems of the first run, lowest first. Items without this score come last, because their quality is unknown,
@@ -66,7 +38,7 @@ class ItemListBuilder:
     """
 
     def __init__(self, views: Sequence[RunView], sources: Sequence[Source]) -> None:
-        self.views = views
+        self.runs = views
         self.sources = sources
         self.columns = _columns(views)
         self.facts: dict[str, FactList] = {}
@@ -78,75 +50,90 @@ class ItemListBuilder:
         self._imported = {(judge.name, judge.signature) for judge in entries if judge.imported}
         self._columns = {key: number for number, key in enumerate(self.columns)}
         self._scores = [view.scores.by_item(view.listed) for view in views]
-        collected = _Items(views)
-        self.documents = list(collected.documents)
-        self.systems = tuple(dict.fromkeys(summary.system for _, summary in collected.items))
-        values = self._values(collected)
-        order = sorted(range(len(values)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
-        self.items = [collected.items[item] for item in order]
+        leads = (ColumnKey(view.number, *lead) for view in views if (lead := view.table.lead()) is not None)
+        self._lead = next(leads, None)
+        documents: dict[Document, int] = {}
+        items: list[tuple[int, Summary]] = []
+        values: list[float | None] = []
+        lead_values: dict[tuple[str, str], float | None] = {}
+        if self._lead is not None:
+            scores = views[self._lead.run].scores
+            leading = scores.question(Question(*self._lead.key))
+            for summary_key, rows in self._scores[self._lead.run].items():
+                for row in rows:
+                    if leading[row]:
+                        lead_values[summary_key] = scores[row].value
+        where: dict[tuple[int, str, str], int] = {}
+        known: dict[tuple[int, str, str, tuple[Span, ...]], int] = {}
+        for view in views:
+            for document, summaries in view.shown.items():
+                for summary in summaries:
+                    if (document.id, summary.system) not in view.judged:
+                        continue
+                    number = documents.setdefault(document, len(documents))
+                    item = known.setdefault((number, summary.system, summary.text, summary.sentences), len(items))
+                    if item == len(items):
+                        items.append((number, summary))
+                        values.append(None)
+                    where[view.number, document.id, summary.system] = item
+                    if self._lead is not None and view.number == self._lead.run:
+                        values[item] = lead_values.get((document.id, summary.system))
+        order = sorted(range(len(items)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
         position = {item: number for number, item in enumerate(order)}
-        self.where = {key: position[item] for key, item in collected.where.items()}
+        self.documents = list(documents)
+        self.items = [items[item] for item in order]
+        self.systems = list(dict.fromkeys(summary.system for _, summary in items))
+        self.where = {key: position[item] for key, item in where.items()}
 
-    def _lead(self) -> int | None:
-        leads = ((view.number, lead) for view in self.views if (lead := view.table.lead()) is not None)
-        return next((self.columns.index(ColumnKey(place, *lead)) for place, lead in leads), None)
+    def __len__(self) -> int:
+        return len(self.items)
 
-    def _values(self, collected: _Items) -> list[float | None]:
-        """Return the value by which each item is ordered."""
-        values: list[float | None] = [None] * len(collected.items)
-        if (lead := self._lead()) is None:
-            return values
-        run, *question = self.columns[lead]
-        scores = self.views[run].scores
-        rows = scores.question(Question(*question))
-        for (number, document, system), item in collected.where.items():
-            if number == run:
-                for row in self._scores[run].get((document, system), ()):
-                    if rows[row]:
-                        values[item] = scores[row].value
-        return values
+    def __iter__(self) -> Iterator[ItemView]:
+        """Yield the views of all items; each is created when it is needed, because all may not fit into memory."""
+        return map(self.view, range(len(self)))
 
-    def build(self) -> ItemList:
-        """Return all items and the data that they share."""
-        lead = self._lead()
-        domains = (document.domain for document in self.documents)
-        # The sources of each aspect whose source the reader can choose
+    @property
+    def domains(self) -> list[str]:
+        """The domains of the documents, in order of first appearance."""
+        return list(dict.fromkeys(each.domain for each in self.documents if each.domain is not None))
+
+    @property
+    def aspects(self) -> list[str]:
+        """The aspects of the columns."""
+        return list(dict.fromkeys(key.aspect for key in self.columns))
+
+    @property
+    def ordered_by(self) -> str | None:
+        """The title of the aspect by which items are ordered, or None."""
+        return None if self._lead is None else gloss(self._lead.aspect).title
+
+    @property
+    def sample(self) -> str | None:
+        """Which summaries are listed if the runs are too large to list all, or None."""
+        if not self.runs or self.runs[0].listed is None:
+            return None
+        total = sum(view.manifest.data.summaries for view in self.runs)
+        return (
+            f"{len(self):,} of {total:,} summaries are listed: the {WORST:,} lowest, and a random sample of "
+            f"{SAMPLED:,}. All numbers above are over all summaries."
+        )
+
+    @cached_property
+    def filters(self) -> dict[str, list[int]]:
+        """The sources of each aspect that several sources judged, of which the reader can choose one."""
         judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
-        for view in self.views:
+        for view in self.runs:
             for key in view.folder.totals.tally:
                 number = self._source_numbers.get((view.number, key.judge, key.signature))
                 if number is not None and key.aspect in judged:
                     judged[key.aspect].add(number)
-        sample = None
-        if self.views and self.views[0].listed is not None:
-            total = sum(view.manifest.data.summaries for view in self.views)
-            sample = (
-                f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and a random sample of "
-                f"{SAMPLED:,}. All numbers above are over all summaries."
-            )
-        people = False
-        for item in range(len(self.items)):
-            human = self._human(item)
-            if human and Votes(human).majorities((), dict.fromkeys(self._lists(human), 0)):
-                people = True
-                break
-        return ItemList(
-            documents=tuple(self.documents),
-            sources=tuple(source.label for source in self.sources),
-            signatures=tuple(source.entry.signature for source in self.sources),
-            columns=tuple(
-                Column(gloss(key.aspect), label_of(key, self.views[key.run], self.sources), key.signature)
-                for key in self.columns
-            ),
-            views=ItemViews(self.view, len(self.items)),
-            systems=self.systems,
-            domains=tuple(dict.fromkeys(domain for domain in domains if domain is not None)),
-            filters={aspect: tuple(sorted(numbers)) for aspect, numbers in judged.items() if len(numbers) > 1},
-            aspects=tuple(dict.fromkeys(key.aspect for key in self.columns)),
-            people=people,
-            ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
-            sample=sample,
-        )
+        return {aspect: sorted(numbers) for aspect, numbers in judged.items() if len(numbers) > 1}
+
+    @cached_property
+    def people(self) -> bool:
+        """Whether people judged a unit of some item."""
+        humans = map(self._human, range(len(self)))
+        return any(Votes(human).majorities((), dict.fromkeys(self._lists(human), 0)) for human in humans if human)
 
     def view(self, item: int) -> ItemView:
         """Return a summary with all verdicts on it.
@@ -171,8 +158,6 @@ class ItemListBuilder:
             for row in self._scores[view.number].get((document.id, summary.system), ()):
                 score = view.scores[row]
                 scores[self._columns[ColumnKey(view.number, score.judge, score.signature, score.aspect)]] = score
-        scores = dict(sorted(scores.items()))
-        lead = self._lead()
         labels: dict[UnitKey, set[int | str]] = {}
         for _, judgment in judged:
             if judgment.label is not None and judgment.target.unit != "summary":
@@ -183,8 +168,7 @@ class ItemListBuilder:
             verdicts=tuple(self._verdict(source, judgment, summary, list_numbers) for source, judgment in judged),
             votes=votes,
             facts=tuple(lists.values()),
-            scores=scores,
-            order=scores[lead].value if lead is not None and lead in scores else None,
+            scores=dict(sorted(scores.items())),
             wrong=any(
                 style_of(judgment.status, judgment.label, judgment.aspect) == "bad"
                 for _, judgment in judged
@@ -199,7 +183,7 @@ class ItemListBuilder:
         """Return the runs that judged an item."""
         number, summary = self.items[item]
         key = (self.documents[number].id, summary.system)
-        return [view for view in self.views if self.where.get((view.number, *key)) == item]
+        return [view for view in self.runs if self.where.get((view.number, *key)) == item]
 
     def _human(self, item: int) -> list[Judgment]:
         """Return people's judgments of an item.
@@ -250,32 +234,6 @@ class ItemListBuilder:
             decision=verdict(judgment, summary.system, distance),
             reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
         )
-
-
-class _Items:
-    """Items in the order of the data, run by run."""
-
-    def __init__(self, views: Sequence[RunView]) -> None:
-        self.documents: dict[Document, int] = {}
-        self.items: list[tuple[int, Summary]] = []
-        self.where: dict[tuple[int, str, str], int] = {}
-        self._known: dict[tuple[int, str], list[int]] = {}
-        for view in views:
-            for document, summaries in view.shown.items():
-                for summary in summaries:
-                    if (document.id, summary.system) in view.judged:
-                        self.where[view.number, document.id, summary.system] = self._item(document, summary)
-
-    def _item(self, document: Document, summary: Summary) -> int:
-        number = self.documents.setdefault(document, len(self.documents))
-        same = self._known.setdefault((number, summary.system), [])
-        for item in same:
-            other = self.items[item][1]
-            if (other.text, other.sentences) == (summary.text, summary.sentences):
-                return item
-        same.append(len(self.items))
-        self.items.append((number, summary))
-        return same[-1]
 
 
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:

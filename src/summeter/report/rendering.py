@@ -12,8 +12,7 @@ from summeter.data.atomic import write_lines
 from summeter.meta.results import Study, digits
 from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.templates import one_file
-from summeter.report.blocks import Page
-from summeter.report.build import page
+from summeter.report.build import Page, page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
 from summeter.report.words import ALARM, STATUS, gloss

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from summeter.meta.verdicts import Comparison, agreement_name, listed
 from summeter.pages.numbers import count, number, percent, with_interval
 from summeter.records import JudgeKey, judge_names
-from summeter.report.blocks import Page, Reliability
+from summeter.report.blocks import Reliability
+from summeter.report.build import Page
 from summeter.report.head_to_head import columns_of
 from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
