@@ -83,7 +83,14 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "dist", help="folder of the distributions")
     options = parser.parse_args()
     if not re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)?", options.version):
-        raise SystemExit(f"{options.version} is not a version such as 0.2.0 or 0.2.0rc1")
+        parser.error(f"{options.version} is not a version such as 0.2.0 or 0.2.0rc1")
+    try:
+        datetime.date.fromisoformat(options.date)
+    except ValueError:
+        parser.error(f"--date {options.date} is not a date such as 2026-11-28")
+    options.output = options.output.resolve()
+    if not options.dry_run and options.output.is_dir() and any(options.output.iterdir()):
+        parser.error(f"{options.output} is not empty; remove what an earlier release left there")
     with tempfile.TemporaryDirectory(prefix="summeter-release-") as temporary:
         copy = Path(temporary) / "checkout"
         shutil.copytree(

@@ -97,7 +97,7 @@ def test_the_command(nine: sm.Run, tmp_path: Path, capsys: pytest.CaptureFixture
     assert run("--list") == 0
     for arguments, word in (
         (("shen2023.7", folder), "outputs import"),
-        (("finesure.9", folder), "finesure.1"),
+        (("finesure.9", folder), "--list"),
         ((), "--list"),
         (("finesure.3",), "RUN"),
     ):

@@ -32,7 +32,7 @@ def table(name: str, runs: RunFolder | Sequence[RunFolder], gold: Gold | None = 
         print(sm.table("shen2023.4", sm.Run("runs/rts"), data))
     """
     if name not in PAPERS:
-        raise UsageError(f"unknown table {name!r}{nearest(name, PAPERS)}; choose one of {', '.join(PAPERS)}")
+        raise UsageError(f"unknown table {name!r}{nearest(name, PAPERS)}; `summeter table --list` lists the tables")
     form, checked = PAPERS[name], TableOptions.checked(options)
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     if gold is None and not folders:
@@ -41,7 +41,7 @@ def table(name: str, runs: RunFolder | Sequence[RunFolder], gold: Gold | None = 
     try:
         rows: list[Row] = list(form.rows(inputs))
     except UsageError as error:
-        raise UsageError(f"{name} needs {form.needs}. Here, ", *error.args) from error
+        raise UsageError(f"{name}: ", *error.args, f". The table needs {form.needs}") from error
     if not rows:
         raise UsageError(f"{name} needs {form.needs}; none of its values could be computed")
     return Printed(name, form, Study(name, rows), checked)
