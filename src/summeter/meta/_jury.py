@@ -119,6 +119,10 @@ def recheck(run: RunLike, gold: Gold, options: RecheckOptions) -> Study:
             f"{panel.sample.gold.aspect}: the jury and people differ on {len(doubted):,} of {panel.known.sum():,} "
             f"units{shown}"
         )
+        if len(panel.members) < 2:
+            notes.append(
+                f"{panel.sample.gold.aspect}: one judge is believed fully, so that the probabilities say nothing"
+            )
         rows += doubted[: options.limit]
     return Study(RECHECK, rows, notes)
 
