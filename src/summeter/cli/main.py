@@ -33,6 +33,7 @@ GROUPS = {
         "gate": ("gate:command", "Exit with 3 if a mean is below its bound, or dropped."),
         "rescore": ("reports:rescore", "Rebuild a run's scores and report."),
         "outputs": ("outputs:app", "Import replies and scores of earlier experiments."),
+        "calls": ("calls:app", "Show and export a run's prompts and replies."),
         "batches": ("batches:app", "List and cancel batches pending at a vendor."),
     },
     "Judge the judges": {

@@ -7,13 +7,14 @@ and replies are JSON strings; the models define their types. The store never con
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from summeter.runs.sqlite import KeyValueFile, checksum_of, connect
 
@@ -54,6 +55,20 @@ class CallTokens(NamedTuple):
     tokens_cached: int | None
     tokens_written: int | None = None
     batch: str | None = None
+
+
+class StoredCall(NamedTuple):
+    """A stored call: its request and its completion as parsed JSON objects.
+
+    `created` is in seconds since 1970. `usable` is False for a reply that could not be read or was turned away.
+    """
+
+    key: str
+    created: float
+    model: str
+    usable: bool
+    request: dict[str, Any]
+    completion: dict[str, Any]
 
 
 class CallStore(KeyValueFile):
@@ -106,6 +121,13 @@ class CallStore(KeyValueFile):
         if not rows:
             raise KeyError(key)
         return str(rows[0][0])
+
+    def stored(self) -> Iterator[StoredCall]:
+        """Yield all calls in the order of their storing: those with usable replies, then the others."""
+        for table, usable in (("calls", True), ("turned_away", False)):
+            sql = f"SELECT key, created, model, request, completion FROM {table} ORDER BY rowid"  # noqa: S608 - constants
+            for key, created, model, request, completion in self.rows(sql):
+                yield StoredCall(key, created, model, usable, json.loads(request), json.loads(completion))
 
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:
         """Store a call, commit, and return the stored completion.

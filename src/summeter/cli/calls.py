@@ -1,0 +1,128 @@
+"""`summeter calls`: the prompts and raw replies behind the judgments of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from summeter.cli.common import OldRun, Output, check_suffix, output_options
+
+if TYPE_CHECKING:
+    from summeter.runs.calls import StoredCall
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command()
+@output_options("text", "json", file=False)
+def show(
+    run: OldRun,
+    output: Output,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="Keys of calls, or their first characters.")
+    ] = None,
+    doc: Annotated[str | None, typer.Option(metavar="ID", help="Calls about this document. Default: all.")] = None,
+    system: Annotated[str | None, typer.Option(metavar="NAME", help="Calls about this system. Default: all.")] = None,
+    judge: Annotated[str | None, typer.Option(metavar="NAME", help="Calls of this judge. Default: all.")] = None,
+) -> None:
+    """Show the prompts and replies of calls of RUN, with the judgments that are based on them.
+
+    Select calls by KEY, as in `calls` of a judgment, or by --doc, --system and --judge.
+    """
+    from summeter.records import Parameter, UsageError
+    from summeter.runs.run import RunFolder
+
+    if not keys and doc is system is judge is None:
+        raise UsageError("give the KEY of a call, or select calls with ", Parameter("doc", "ID"))
+    about: dict[str, list[str]] = {}
+    chosen: set[str] = set()
+    for judgment in RunFolder(run).judgments():
+        target = judgment.target
+        names = [target.document_id, target.system, judgment.judge, judgment.aspect, target.unit]
+        place = "" if target.index is None else f" {target.index}"
+        value = judgment.status if judgment.value is None else f"{judgment.value:g}"
+        for key in judgment.calls:
+            about.setdefault(key, []).append(f"{', '.join(str(name) for name in names if name)}{place}: {value}")
+        matches = {doc: target.document_id, system: target.system, judge: judgment.judge}
+        if not keys and all(wanted in (None, found) for wanted, found in matches.items()):
+            chosen |= {*judgment.calls}
+    calls = [call for call in _calls(run) if (call.key.startswith(tuple(keys)) if keys else call.key in chosen)]
+    if not calls:
+        raise UsageError(f"{run} has no such call")
+    parts = []
+    for call in calls:
+        parts += [f"call {call.key[:16]}, {call.model}, {_when(call)}{'' if call.usable else ', unusable reply'}"]
+        parts += [f"--- {message['role']} ---\n{message['content']}" for message in call.request.get("messages", ())]
+        parts += [f"--- reply ---\n{_reply(call)}", *(f"judgment: {text}" for text in about.get(call.key, ())), ""]
+    if output.format == "json":
+        output.write([], [{**_row(call), "judgments": about.get(call.key, [])} for call in calls])
+    else:
+        output.put("\n".join(parts))
+
+
+@app.command()
+@output_options()
+def stats(run: OldRun, output: Output) -> None:
+    """Count the calls of RUN and their tokens by model.
+
+    Tokens are those that the endpoint reported; `uncounted` calls have none.
+    """
+    from summeter.tables import Table
+
+    by_model: dict[str, list[StoredCall]] = {}
+    for call in _calls(run):
+        by_model.setdefault(call.model, []).append(call)
+    rows: list[dict[str, Any]] = []
+    for model, calls in by_model.items():
+        row = {"model": model, "calls": len(calls), "unusable": sum(not call.usable for call in calls)}
+        row["uncounted"] = sum(call.completion.get("tokens_in") is None for call in calls)
+        for name in ("tokens_in", "tokens_cached", "tokens_out"):
+            known = [count for call in calls if (count := call.completion.get(name)) is not None]
+            row[name] = sum(known) if known else None
+        rows.append(row)
+    heads = [name.replace("_", " ") for name in rows[0]] if rows else []
+    table = Table.of(heads, [list(row.values()) for row in rows], align="lr")
+    output.write([table if rows else f"{run} has no stored calls"], rows)
+
+
+@app.command()
+def export(
+    run: OldRun,
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File to write (.jsonl).")],
+) -> None:
+    """Write all calls of RUN as JSON Lines: key, time, model, request and completion."""
+    import json
+
+    from summeter.data.atomic import write_text
+
+    check_suffix(out, ".jsonl")
+    lines = [json.dumps(_row(call), ensure_ascii=False) for call in _calls(run)]
+    write_text(out, "".join(f"{line}\n" for line in lines))
+    typer.echo(f"{len(lines):,} calls written to {out}", err=True)
+
+
+def _calls(run: Path) -> Iterator[StoredCall]:
+    """Yield the stored calls of a run."""
+    from summeter.runs.calls import CallStore
+    from summeter.runs.run import CALLS, read_manifest
+
+    read_manifest(run)  # raises an error if the folder is not a run
+    if (run / CALLS).exists():
+        with CallStore(run / CALLS, readonly=True) as store:
+            yield from store.stored()
+
+
+def _row(call: StoredCall) -> dict[str, Any]:
+    return {**call._asdict(), "created": _when(call)}
+
+
+def _when(call: StoredCall) -> str:
+    return datetime.fromtimestamp(call.created, UTC).isoformat(timespec="seconds")
+
+
+def _reply(call: StoredCall) -> str:
+    return str(call.completion.get("text") or call.completion.get("refusal") or "")
