@@ -29,7 +29,7 @@ def show(
     system: Annotated[str | None, typer.Option(metavar="NAME", help="Calls about this system. Default: all.")] = None,
     judge: Annotated[str | None, typer.Option(metavar="NAME", help="Calls of this judge. Default: all.")] = None,
 ) -> None:
-    """Show the prompts and replies of calls of RUN, with the judgments that are based on them.
+    """Show prompts and replies, with the judgments based on them.
 
     Select calls by KEY, as in `calls` of a judgment, or by --doc, --system and --judge.
     """
@@ -67,7 +67,7 @@ def show(
 @app.command()
 @output_options()
 def stats(run: OldRun, output: Output) -> None:
-    """Count the calls of RUN and their tokens by model.
+    """Count calls and tokens by model.
 
     Tokens are those that the endpoint reported; `uncounted` calls have none.
     """
@@ -94,7 +94,10 @@ def export(
     run: OldRun,
     out: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File to write (.jsonl).")],
 ) -> None:
-    """Write all calls of RUN as JSON Lines: key, time, model, request and completion."""
+    """Write all calls of RUN as JSON Lines.
+
+    Each line has the key, the time, the model, the request and the completion.
+    """
     import json
 
     from summeter.data.atomic import write_text
