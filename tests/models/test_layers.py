@@ -17,6 +17,7 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.layers.base import Checked
 from summeter.models.layers.cache import Cache, refuse_after_write_error, replay
 from summeter.models.layers.formats import FormatFallback
+from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
@@ -399,3 +400,14 @@ def test_nothing_is_sent_after_a_failed_write_of_any_kind(error: Exception) -> N
     with pytest.raises(WriteError, match=r"cannot be written: .*to resume"):
         run(meter.complete(ask()))
     assert (len(llm.requests), meter.usage.failures) == (0, 0)
+
+
+def test_a_failure_releases_its_permit() -> None:
+    limit = RateLimited(Scripted([Rule(error="model")]), RateLimiter(1))
+
+    async def main() -> None:
+        for _ in range(3):
+            with pytest.raises(ModelError):
+                await limit.complete(ask())
+
+    run(main())

@@ -15,7 +15,7 @@ from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies
 from summeter.models.providers.openai_compatible import OpenAICompatible
 from summeter.models.resolve import resolve
-from summeter.records import CapabilityError, ModelError, TransientError, UsageError
+from summeter.records import CapabilityError, ModelError, OutageError, TransientError, UsageError
 
 NEVER_CALLED = resolve("openai-api/host/m", environ={"HOST_BASE_URL": "http://host/v1"})
 assert isinstance(NEVER_CALLED, OpenAICompatible)
@@ -270,3 +270,15 @@ def test_the_option_goes_before_the_environment_and_that_before_the_default() ->
     chosen = resolve("ollama/m", base_url="http://here:2/v1", environ=environ)
     assert chosen.address == "http://here:2/v1"  # type: ignore[attr-defined]
     assert resolve("vllm/m", environ={}).address == "http://localhost:8000/v1"  # type: ignore[attr-defined]
+
+
+def test_a_server_that_does_not_run_is_reported_at_once() -> None:
+    with StubServer(lambda _: ok()) as server:
+        llm, late = connect(server), connect(server)
+        call(late, ask())
+    with pytest.raises(ModelError, match=r"cannot reach .*Start the server.*STUB_BASE_URL") as caught:
+        call(llm, ask())
+    assert not isinstance(caught.value, TransientError)
+    # One that has answered before may come back.
+    with pytest.raises(OutageError, match="can no longer be reached"):
+        call(late, ask())
