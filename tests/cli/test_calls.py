@@ -45,6 +45,8 @@ def test_the_calls_of_a_document(folder: Path, capsys: pytest.CaptureFixture[str
     code, out, _ = run(capsys, "show", str(folder), key[:8], "--json")
     (row,) = json.loads(out)["rows"]
     assert (row["key"], row["usable"], row["completion"]["tokens_in"]) == (key, True, 9)
+    assert run(capsys, "show", str(folder), "--doc", "Ana", "--system", "a", "--judge", "rts")[0] == 0
+    assert run(capsys, "show", str(folder), "--doc", "Ana", "--system", "b")[0] == 2
     assert run(capsys, "show", str(folder))[0] == 2
     assert run(capsys, "show", str(folder), "--doc", "Cleo")[0] == 2
     assert run(capsys, "show", str(folder.parent), "--doc", "Ana")[0] == 2

@@ -47,8 +47,8 @@ def show(
         value = judgment.status if judgment.value is None else f"{judgment.value:g}"
         for key in judgment.calls:
             about.setdefault(key, []).append(f"{', '.join(str(name) for name in names if name)}{place}: {value}")
-        matches = {doc: target.document_id, system: target.system, judge: judgment.judge}
-        if not keys and all(wanted in (None, found) for wanted, found in matches.items()):
+        asked = ((doc, target.document_id), (system, target.system), (judge, judgment.judge))
+        if not keys and all(wanted in (None, found) for wanted, found in asked):
             chosen |= {*judgment.calls}
     calls = [call for call in _calls(run) if (call.key.startswith(tuple(keys)) if keys else call.key in chosen)]
     if not calls:
