@@ -578,3 +578,8 @@ class TestWho:
             monkeypatch.setenv(f"{name}_API_KEY", "k")
         with pytest.raises(UsageError, match=rf"{model} has no batch API that summeter supports; run without batch"):
             bind({"judge": model}, None, CallSettings(base_url="http://127.0.0.1:9", batch=True))
+
+    def test_keys_fit_both_vendors(self, vendor: str) -> None:
+        # Anthropic: [a-zA-Z0-9_-]{1,64}; OpenAI says no limit.
+        assert len(ask(1, vendor).key) == 64
+        assert ask(1, vendor).key.isalnum()

@@ -301,7 +301,7 @@ def coverage(
         "human_coverage": float(alone.mean()), "bias": float((value - truth).mean()),
         "machine_bias": float(machine.mean() - truth), "truth": truth,
     }  # fmt: skip
-    return replace(rate, details=details)
+    return replace(rate, details=details, reason=None)
 
 
 @study(SimulateOptions)

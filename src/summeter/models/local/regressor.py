@@ -58,8 +58,11 @@ def _packed(array: Floats) -> dict[str, Any]:
 def _unpacked(value: Any) -> Floats:
     if isinstance(value, np.ndarray):
         return value
-    data = base64.b64decode(value["data"], validate=True)
-    return np.frombuffer(data, dtype="<f8").reshape(value["shape"]).astype(np.float64)
+    try:
+        data = base64.b64decode(value["data"], validate=True)
+        return np.frombuffer(data, dtype="<f8").reshape(value["shape"]).astype(np.float64)
+    except (KeyError, TypeError) as error:
+        raise ValueError("is not an array, which has a shape and data") from error
 
 
 Packed = Annotated[np.ndarray[Any, np.dtype[np.float64]], PlainValidator(_unpacked), PlainSerializer(_packed)]
