@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import summeter as sm
-from summeter.evaluators.checklist.judge import PACKS, Checklist, Question, pack_file, read_checklist
+from summeter.evaluators import checklist
+from summeter.evaluators.checklist.judge import PACKS, Checklist, Question, read_checklist
 from summeter.records import InputError, SettingError
 
 QUESTIONS = [
@@ -81,7 +82,8 @@ def test_one_call_for_each_question(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PACKS)
 def test_a_pack_is_a_file_that_can_be_edited(name: str) -> None:
-    assert read_checklist(pack_file(name)) == Checklist(pack=name).questions
+    file = Path(checklist.__path__[0]) / "packs" / f"{name}.yaml"
+    assert read_checklist(file) == Checklist(pack=name).questions
     assert len({question.name for question in Checklist(pack=name).questions}) == len(Checklist(pack=name).questions)
 
 

@@ -137,15 +137,8 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
     try:
         aspects = _AspectFile.model_validate(value if several else [value]).root
     except ValidationError as error:
-        faults = []
-        for detail in error.errors():
-            row, *path = detail["loc"]
-            where = [f"aspect {int(row) + 1}"] if several else []
-            field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
-            faults.append(
-                Fault(str(file), None, field, problem_of(detail) if path else "must be a mapping of fields to strings")
-            )
-        raise InputError(faults) from error
+        noun = "aspect" if several else None
+        raise InputError(faults_of_list(file, error, noun, "must be a mapping of fields to strings")) from error
     by_name: dict[str, AspectDef] = {}
     for place, aspect in enumerate(aspects, 1):
         if aspect.name in by_name:
@@ -154,3 +147,18 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
     if not by_name:
         raise InputError.at(file, None, None, "defines no aspect")
     return by_name
+
+
+def faults_of_list(file: Path, error: ValidationError, noun: str | None, shape: str) -> list[Fault]:
+    """Return the faults of a list of records in a YAML file.
+
+    A field is named like `aspect 2: name`, or only by its name if `noun` is None because the file has a single record.
+    `shape` says what a record must be.
+    """
+    faults = []
+    for detail in error.errors():
+        number, *path = detail["loc"]
+        where = [] if noun is None else [f"{noun} {int(number) + 1}"]
+        field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
+        faults.append(Fault(str(file), None, field, problem_of(detail) if path else shape))
+    return faults

@@ -6,19 +6,19 @@ The questions are those of a YAML file (`file=meeting.yaml`) or of a checklist o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from summeter.data.shipped import shipped_text
+from summeter.evaluators.aspects import faults_of_list
 from summeter.evaluators.base import JudgmentBuilder
-from summeter.evaluators.finesure.fact_check import QUOTE, find_quotes, quotes_of
-from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
+from summeter.evaluators.entries import EntriesJudge, read_entries_by_name
+from summeter.evaluators.finesure.fact_check import QUOTE, find_quotes, finder_of, quotes_of
+from summeter.evaluators.llm import NO_DATA, material, texts
 from summeter.evaluators.replies import (
     REASON,
-    by_choice,
     choice,
     field,
     object_schema,
@@ -26,17 +26,17 @@ from summeter.evaluators.replies import (
     read_reply,
     show,
     text_schema,
-    unwrap,
 )
-from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import HASH, Fault, InputError, Item, Judgment, Record, ReplyError, Span, digest, problem_of
+from summeter.models.structured import Answer, BoundLLM
+from summeter.records import HASH, InputError, Item, Judgment, Record, ReplyError, Span, digest
 from summeter.text.match import QuoteFinder
 
 TOTAL = "checklist"
 """Aspect of the weighted mean of all applicable questions."""
 NOT_APPLICABLE = "not applicable"
 REPLY_TOKENS = 90  # per question
-PACKS = ("calls", "clinical", "meeting", "news")
+Pack = Literal["calls", "clinical", "meeting", "news"]
+PACKS: tuple[Pack, ...] = get_args(Pack)
 
 
 class Question(Record):
@@ -68,6 +68,16 @@ class Question(Record):
         grades = tuple(str(number) for number in range(1, len(self.levels) + 1)) if self.levels else ("yes", "no")
         return (*grades, NOT_APPLICABLE) if self.not_applicable else grades
 
+    def read(self, entry: Any) -> Replied:
+        """Return the answer in the entry of a reply. Raises ReplyError if it is not an accepted one."""
+        if not isinstance(entry, dict):
+            raise ReplyError(f"expected a quote, a reason and an answer, got {show(entry)}")
+        value = field(entry, "answer")
+        answer = str(value) if isinstance(value, int) and not isinstance(value, bool) else choice(value)
+        if answer not in self.answers:
+            raise ReplyError(f"the answer is {show(value)}, not one of {', '.join(self.answers)}")
+        return Replied(answer, optional_text(entry), quotes_of(entry))
+
     def value(self, answer: str) -> float:
         """Return the grade, or 1 for the good answer and 0 for the other."""
         return float(answer) if self.levels else float(answer == self.good)
@@ -89,7 +99,7 @@ Replies = dict[str, Replied | ReplyError]
 """The answer to each question, or the error if it has none."""
 
 
-class Checklist(LLMJudge[Replies]):
+class Checklist(EntriesJudge[Replied]):
     """Answer the questions of a checklist about a summary.
 
     The checklist is one of summeter (`pack`), a YAML file (`file`), or a list of `questions`. With `calls="each"`, each
@@ -110,7 +120,7 @@ class Checklist(LLMJudge[Replies]):
     reads_sentences = False
 
     file: Path | None = Field(default=None, exclude=True)
-    pack: Literal["calls", "clinical", "meeting", "news"] = Field(default="news", exclude=True)
+    pack: Pack = Field(default="news", exclude=True)
     calls: Literal["together", "each"] = "together"
     questions: tuple[Question, ...] = ()
 
@@ -170,50 +180,37 @@ class Checklist(LLMJudge[Replies]):
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Replies:
         """Return an answer or an error for each question. Raises ReplyError if no question has an answer."""
+        questions = {question.name: question for question in data.get("questions", self.questions)}
         return read_reply(
             text,
-            lambda value: _read(value, data.get("questions", self.questions)),
+            lambda value: read_entries_by_name(
+                value, questions, "question", lambda name, entry: questions[name].read(entry)
+            ),
             same=lambda replies: [getattr(reply, "answer", None) for reply in replies.values()],
             material=material(item)[:2],
         )
 
-    def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[Replies]:
-        """Return the same form as every judge, but request a repair if the reply lacks a question."""
-        return super().form(item, data)._replace(read=lambda text: _complete(self.parse(text, item, data)))
-
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Replies]:
         """Ask all questions at once, or each in a call of its own. Answers that remain missing after a repair fail."""
         if self.calls == "together":
-            return await self._ask(llm, item, data, self.questions)
-        answers = [await self._ask(llm, item, data, (question,)) for question in self.questions]
+            return await super().ask(llm, item, data)
         replies: Replies = {}
-        for question, answer in zip(self.questions, answers, strict=True):
+        answers = []
+        for question in self.questions:
+            answer = await super().ask(llm, item, {**data, "questions": (question,)})
             missing = ReplyError(answer.reason or "no usable reply")
             replies |= answer.data if answer.data is not None else {question.name: missing}
+            answers.append(answer)
         calls = tuple(key for answer in answers for key in answer.calls)
         if all(answer.data is None for answer in answers):
             return answers[0]._replace(calls=calls)
         return Answer(replies, "ok", None, calls, None)
 
-    async def _ask(
-        self, llm: BoundLLM, item: Item, data: Mapping[str, Any], questions: Sequence[Question]
-    ) -> Answer[Replies]:
-        answer = await super().ask(llm, item, {**data, "questions": tuple(questions)})
-        if answer.status != "unparsed" or answer.text is None:
-            return answer
-        try:
-            replies = self.parse(answer.text, item, {"questions": tuple(questions)})
-        except ReplyError:
-            return answer
-        return answer._replace(data=replies, status="ok", reason=None)
-
     def judgments(self, reply: Replies, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per question, and the one of the whole checklist."""
         judgments, shares, weights, missing = [], 0.0, 0.0, []
-        finders = [
-            (of, QuoteFinder(text))
-            for of, text in (("summary", builder.item.summary.text), ("document", builder.item.document.text))
-        ]
+        texts_of = {"summary": builder.item.summary.text, "document": builder.item.document.text}
+        finders = [(of, finder_of(text)) for of, text in texts_of.items()]
         for question in self.questions:
             replied = reply[question.name]
             if isinstance(replied, ReplyError):
@@ -253,41 +250,6 @@ def _located(quotes: Sequence[str], finders: Sequence[tuple[str, QuoteFinder]]) 
     return tuple(dict.fromkeys(spans)), notes
 
 
-def _read(value: Any, questions: Sequence[Question]) -> Replies:
-    keys = {choice(question.name) or question.name for question in questions}
-    if not (isinstance(value, dict) and any(choice(key) in keys for key in value)):
-        value = unwrap(value)
-    if not isinstance(value, dict):
-        raise ReplyError(f"expected an entry for each question, got {show(value)}")
-    entry_of = by_choice(value)
-    replies: Replies = {}
-    for question in questions:
-        entry = entry_of.get(choice(question.name) or question.name)
-        try:
-            if entry is None:
-                raise ReplyError("there is no entry", fault="wrong_count")
-            if not isinstance(entry, dict):
-                raise ReplyError(f"expected a quote, a reason and an answer, got {show(entry)}")
-            said = field(entry, "answer")
-            answer = str(said) if isinstance(said, int) and not isinstance(said, bool) else choice(said)
-            if answer not in question.answers:
-                raise ReplyError(f"the answer is {show(said)}, not one of {', '.join(question.answers)}")
-            replies[question.name] = Replied(answer, optional_text(entry), quotes_of(entry))
-        except ReplyError as error:
-            replies[question.name] = error.within(question.name)
-    if all(isinstance(reply, ReplyError) for reply in replies.values()):
-        _complete(replies)
-    return replies
-
-
-def _complete(replies: Replies) -> Replies:
-    """Return the replies. Raises ReplyError if a question has no answer."""
-    errors = [reply for reply in replies.values() if isinstance(reply, ReplyError)]
-    if errors:
-        raise ReplyError("; ".join(error.detail for error in errors), fault=errors[0].fault)
-    return replies
-
-
 _QUESTIONS = TypeAdapter(tuple[Question, ...])
 
 
@@ -298,11 +260,6 @@ def packed(name: str) -> tuple[Question, ...]:
     return _QUESTIONS.validate_python(yaml.safe_load(shipped_text(__package__ or "", f"packs/{name}.yaml")))
 
 
-def pack_file(name: str) -> Path:
-    """Return the file of a checklist of summeter, to copy and edit."""
-    return Path(str(resources.files(__package__ or "").joinpath(f"packs/{name}.yaml")))
-
-
 def read_checklist(file: Path) -> tuple[Question, ...]:
     """Read the questions of a checklist from a YAML file, which contains a list of `Question` fields.
 
@@ -311,16 +268,12 @@ def read_checklist(file: Path) -> tuple[Question, ...]:
     from summeter.data.mapping import read_yaml
 
     try:
-        return _QUESTIONS.validate_python(read_yaml(file))
+        value = read_yaml(file)
     except OSError as error:
         raise InputError.at(file, None, None, f"cannot be read as a checklist: {error.strerror}") from error
+    if not isinstance(value, list):
+        raise InputError.at(file, None, None, "must be a list of questions")
+    try:
+        return _QUESTIONS.validate_python(value)
     except ValidationError as error:
-        faults = []
-        for detail in error.errors():
-            if not detail["loc"]:
-                raise InputError.at(file, None, None, "must be a list of questions") from error
-            number, *path = detail["loc"]
-            where = f"question {int(number) + 1}"
-            inside = ".".join(map(str, path))
-            faults.append(Fault(str(file), None, f"{where}: {inside}" if inside else where, problem_of(detail)))
-        raise InputError(faults) from error
+        raise InputError(faults_of_list(file, error, "question", "must be a mapping of fields")) from error

@@ -177,7 +177,7 @@ class FactCheck(SentenceJudge):
         """Return the judgment for a verdict, with the quoted spans of the document as evidence."""
         if verdict.quotes is None:
             return support_judgment(builder, verdict, place)
-        spans, notes = find_quotes(verdict.quotes, _finder(builder.item.document.text), "document")
+        spans, notes = find_quotes(verdict.quotes, finder_of(builder.item.document.text), "document")
         if verdict.supported and not verdict.quotes:
             notes.append("[no quote given]")
         reason = " ".join(filter(None, [verdict.reason, *notes])) or None
@@ -218,7 +218,7 @@ def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
 
 
 @lru_cache(maxsize=32)
-def _finder(document: str) -> QuoteFinder:
+def finder_of(document: str) -> QuoteFinder:
     """Return the finder of quotes in a document.
 
     The result is cached because it is expensive to create.

@@ -7,7 +7,7 @@ other, so the scores differ from those of `rts`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,11 +15,11 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects, unknown_aspect
 from summeter.evaluators.base import JudgmentBuilder, Semicolons, semicolons
-from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
+from summeter.evaluators.entries import EntriesJudge, read_entries_by_name
+from summeter.evaluators.llm import NO_DATA, material, texts
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating
 from summeter.evaluators.rating.scale import point
-from summeter.evaluators.replies import by_choice, choice, field, keyed_schema, read_reply, required_text, show, unwrap
-from summeter.models.structured import Answer, BoundLLM, Form
+from summeter.evaluators.replies import field, keyed_schema, read_reply, required_text, show
 from summeter.records import HASH, Item, Judgment, ReplyError, digest
 
 REPLY_TOKENS = 150  # per aspect
@@ -28,7 +28,7 @@ Ratings = dict[str, Rating | ReplyError]
 """The rating of each aspect, or the error if it has none."""
 
 
-class RatedTogether(LLMJudge[Ratings]):
+class RatedTogether(EntriesJudge[Rating]):
     """Rate several aspects in one call, each by a reason in one sentence and a score from 1 to 5.
 
     `rated` lists two or more aspects (in `-e`: `rts.together[rated=coherence;fluency]`). Each aspect is in `RATED` or
@@ -112,24 +112,10 @@ class RatedTogether(LLMJudge[Ratings]):
         """Return a rating or an error for each aspect. Raises ReplyError if no aspect has a rating."""
         return read_reply(
             text,
-            lambda value: _read_ratings(value, self.rated),
+            lambda value: read_entries_by_name(value, self.rated, "aspect", _rating),
             same=lambda ratings: [getattr(rating, "value", None) for rating in ratings.values()],
             material=material(item)[:2],
         )
-
-    def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[Ratings]:
-        """Return the same form as every judge, but request a repair if the reply lacks an aspect."""
-        return super().form(item, data)._replace(read=lambda text: _complete(self.parse(text, item, data)))
-
-    async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Ratings]:
-        """Ask like every judge. If aspects are missing after the repair, use the other aspects."""
-        answer = await super().ask(llm, item, data)
-        if answer.status != "unparsed" or answer.text is None:
-            return answer
-        try:
-            return answer._replace(data=self.parse(answer.text, item, data), status="ok", reason=None)
-        except ReplyError:
-            return answer
 
     def judgments(self, reply: Ratings, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per aspect."""
@@ -141,32 +127,8 @@ class RatedTogether(LLMJudge[Ratings]):
         ]
 
 
-def _read_ratings(value: Any, aspects: Iterable[str]) -> Ratings:
-    keys = {name: choice(name) or name for name in aspects}
-    if not (isinstance(value, dict) and any(choice(key) in keys.values() for key in value)):
-        value = unwrap(value)
-    if not isinstance(value, dict):
-        raise ReplyError(f"expected an entry for each aspect, got {show(value)}")
-    entry_of = by_choice(value)
-    ratings: Ratings = {}
-    for name, key in keys.items():
-        entry = entry_of.get(key)
-        if key not in entry_of:
-            ratings[name] = ReplyError(f"there is no entry for {name}", fault="wrong_count")
-        elif not isinstance(entry, dict):
-            ratings[name] = ReplyError(f"{name}: expected a reason and a score, got {show(entry)}")
-        else:
-            try:
-                ratings[name] = Rating(point(field(entry, "score")), required_text(entry, "reason"))
-            except ReplyError as error:
-                ratings[name] = error.within(name)
-    if all(isinstance(rating, ReplyError) for rating in ratings.values()):
-        _complete(ratings)
-    return ratings
-
-
-def _complete(ratings: Ratings) -> Ratings:
-    errors = [rating for rating in ratings.values() if isinstance(rating, ReplyError)]
-    if errors:
-        raise ReplyError("; ".join(error.detail for error in errors), fault=errors[0].fault)
-    return ratings
+def _rating(_: str, entry: Any) -> Rating:
+    """Return the rating in the entry of an aspect."""
+    if not isinstance(entry, dict):
+        raise ReplyError(f"expected a reason and a score, got {show(entry)}")
+    return Rating(point(field(entry, "score")), required_text(entry, "reason"))
