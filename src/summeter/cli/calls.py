@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ import typer
 from summeter.cli.common import OldRun, Output, check_suffix, output_options
 
 if TYPE_CHECKING:
-    from summeter.runs.calls import StoredCall
+    from summeter.runs.calls import CallStore, StoredCall
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -50,7 +49,8 @@ def show(
         asked = ((doc, target.document_id), (system, target.system), (judge, judgment.judge))
         if not keys and all(wanted in (None, found) for wanted, found in asked):
             chosen |= {*judgment.calls}
-    calls = [call for call in _calls(run) if (call.key.startswith(tuple(keys)) if keys else call.key in chosen)]
+    with _store(run) as store:
+        calls = [call for call in store.stored() if (call.key.startswith(tuple(keys)) if keys else call.key in chosen)]
     if not calls:
         raise UsageError(f"{run} has no such call")
     parts = []
@@ -71,22 +71,25 @@ def stats(run: OldRun, output: Output) -> None:
 
     Tokens are those that the endpoint reported; `uncounted` calls have none.
     """
+    from summeter.runs.calls import CallTokens
     from summeter.tables import Table
 
-    by_model: dict[str, list[StoredCall]] = {}
-    for call in _calls(run):
-        by_model.setdefault(call.model, []).append(call)
+    by_model: dict[str, list[tuple[CallTokens, bool]]] = {}
+    with _store(run) as store:
+        for table in ("calls", "turned_away"):
+            for call in store.tokens(table):
+                by_model.setdefault(call.model, []).append((call, table == "calls"))
     rows: list[dict[str, Any]] = []
     for model, calls in by_model.items():
-        row = {"model": model, "calls": len(calls), "unusable": sum(not call.usable for call in calls)}
-        row["uncounted"] = sum(call.completion.get("tokens_in") is None for call in calls)
+        row = {"model": model, "calls": len(calls), "unusable": sum(not usable for _, usable in calls)}
+        row["uncounted"] = sum(call.tokens_in is None for call, _ in calls)
         for name in ("tokens_in", "tokens_cached", "tokens_out"):
-            known = [count for call in calls if (count := call.completion.get(name)) is not None]
+            known = [count for call, _ in calls if (count := getattr(call, name)) is not None]
             row[name] = sum(known) if known else None
         rows.append(row)
     heads = [name.replace("_", " ") for name in rows[0]] if rows else []
-    table = Table.of(heads, [list(row.values()) for row in rows], align="lr")
-    output.write([table if rows else f"{run} has no stored calls"], rows)
+    shown = Table.of(heads, [list(row.values()) for row in rows], align="lr")
+    output.write([shown if rows else f"{run} has no stored calls"], rows)
 
 
 @app.command()
@@ -103,20 +106,19 @@ def export(
     from summeter.data.atomic import write_text
 
     check_suffix(out, ".jsonl")
-    lines = [json.dumps(_row(call), ensure_ascii=False) for call in _calls(run)]
+    with _store(run) as store:
+        lines = [json.dumps(_row(call), ensure_ascii=False) for call in store.stored()]
     write_text(out, "".join(f"{line}\n" for line in lines))
     typer.echo(f"{len(lines):,} calls written to {out}", err=True)
 
 
-def _calls(run: Path) -> Iterator[StoredCall]:
-    """Yield the stored calls of a run."""
+def _store(run: Path) -> CallStore:
+    """Return the stored calls of a run, which are none if the run has asked no model."""
     from summeter.runs.calls import CallStore
     from summeter.runs.run import CALLS, read_manifest
 
     read_manifest(run)  # raises an error if the folder is not a run
-    if (run / CALLS).exists():
-        with CallStore(run / CALLS, readonly=True) as store:
-            yield from store.stored()
+    return CallStore(run / CALLS, readonly=True) if (run / CALLS).exists() else CallStore()
 
 
 def _row(call: StoredCall) -> dict[str, Any]:
