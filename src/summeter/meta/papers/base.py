@@ -11,16 +11,17 @@ from typing import Any
 
 from pydantic import Field
 
+from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._card import card
 from summeter.meta._correlate import correlate
-from summeter.meta.inputs import Gold, JudgeInput, judge_input
+from summeter.meta.inputs import Gold, JudgeInput, gold_input, judge_input
 from summeter.meta.options import Draws
 from summeter.meta.results import Row, Study, judge_labels, pivot
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import COMPOSITE
-from summeter.tables import Best, Table, interval, number
+from summeter.tables import Best, Table, document, interval, number
 
 QUALITIES = frozenset(
     {"faithfulness", "completeness", "conciseness", "coherence", "consistency", "coverage", "fluency", "relevance"}
@@ -70,7 +71,12 @@ class Inputs:
 
     def correlations(self, dimensions: Sequence[str], **more: Any) -> Study:
         """Return the correlations of all judges with people's `dimensions` (see `aspects` and `correlate`)."""
-        return correlate(self.folders, self.gold, aspect=self.aspects(dimensions), **{**self.draws, **more})
+        return correlate(self.runs, self.gold, aspect=self.aspects(dimensions), **{**self.draws, **more})
+
+    def have_labels(self, aspect: str, level: Level) -> bool:
+        """Return whether judges and people have judgments of this aspect of the units of a level."""
+        sides = (self.runs.table, gold_input(self.gold)[0])
+        return all(level in table.where(aspect=aspect).unit.used() for table in sides)
 
     def cards(self, *, runs: bool = True) -> list[Row]:
         """Return the rows of the card of people and of those of the runs (see `card`)."""
@@ -137,9 +143,9 @@ class Printed:
 
     def table(self) -> Table:
         """Return the table in the paper's layout."""
-        rows, form, options = list(self.study), self.form, self.options
-        names = list(dict.fromkeys([*form.columns, *(place_of(row)[1] for row in rows)]))
-        names = [name for name in names if any(place_of(row)[1] == name for row in rows)]
+        rows, form = self.study.rows, self.form
+        present = dict.fromkeys(place_of(row)[1] for row in rows)
+        names = dict.fromkeys([*(name for name in form.columns if name in present), *present])
         highest: dict[str, float] = {}
         for row in rows:
             if row.value is not None and row.statistic != "average_of_lines":
@@ -150,8 +156,7 @@ class Printed:
         def show(row: Row | None) -> str | Best:
             if row is None:
                 return number(None)
-            weak = options.alpha is not None and row.p is not None and row.p >= options.alpha
-            text = f"{form.shown(row)}{'~' * weak}"
+            text = f"{form.shown(row)}{'~' * self.is_weak(row)}"
             if row.low is not None and row.high is not None:
                 text = f"{text} {interval(row.low * form.scale, row.high * form.scale, form.digits)}"
             best = form.best and several and row.value is not None and row.value == highest.get(place_of(row)[1])
@@ -162,15 +167,16 @@ class Printed:
             columns={name: name for name in names}, heads=(form.head,), title=f"{self.name}: {form.title}",
         )  # fmt: skip
 
+    def is_weak(self, row: Row) -> bool:
+        """Return whether the value of a row is marked because of its p-value."""
+        return self.options.alpha is not None and row.p is not None and row.p >= self.options.alpha
+
     def notes(self) -> list[str]:
         """Return what the marks mean, which judgments were used, and remarks on the paper's table."""
-        rows = list(self.study)
-        weak = self.options.alpha is not None and any(
-            (row.p or 0) >= self.options.alpha for row in rows if row.p is not None
-        )
+        rows = self.study.rows
         undefined = dict.fromkeys(f"{'/'.join(place_of(row))}: {row.reason}" for row in rows if row.value is None)
         return [
-            *([f"~ p >= {self.options.alpha:g}"] if weak else []),
+            *([f"~ p >= {self.options.alpha:g}"] if any(map(self.is_weak, rows)) else []),
             *list(undefined)[:5],
             *([f"{len(undefined) - 5} more cells have no value"] if len(undefined) > 5 else []),
             *self.form.notes,
@@ -178,8 +184,6 @@ class Printed:
         ]
 
     def __str__(self) -> str:
-        from summeter.tables import document
-
         return document([self.table(), *self.notes()]).rstrip("\n")
 
 

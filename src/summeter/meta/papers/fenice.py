@@ -11,7 +11,7 @@ from summeter.meta.results import Row
 
 def _balanced_accuracy(benchmark: str, table: str, *, means: bool) -> Callable[[Inputs], Iterator[Row]]:
     def rows(inputs: Inputs) -> Iterator[Row]:
-        study = protocol(inputs.folders, inputs.gold, protocol_named(benchmark), **inputs.draws)
+        study = protocol([inputs.runs], inputs.gold, protocol_named(benchmark), **inputs.draws)
         found = [row for row in study if row.details.get("table") == table and row.details.get("cell")]
         found = [row for row in found if row.statistic == (MEAN if means else ACCURACY)]
         placed = by_judge(found, lambda row: " ".join(filter(None, (row.domain, row.category))) or "bAcc")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from summeter.choices import Level
 from summeter.meta._classify import classify
 from summeter.meta._errors import LOCALISATION, errors
 from summeter.meta._reliability import self_consistency
+from summeter.meta.gold import aspects
+from summeter.meta.inputs import gold_input
 from summeter.meta.papers.base import Inputs, PaperTable, by_judge
 from summeter.meta.results import Row
-from summeter.records import UsageError
 
 FAITHFULNESS, COMPLETENESS, CONCISENESS = "faithfulness", "completeness", "conciseness"
 LEAST = 5
@@ -21,15 +23,12 @@ _BALANCED, _PEARSON, _SPEARMAN, _RANK, _SUCCESS = "bAcc", "Pear.", "Spear.", "Ra
 
 def _joined_levels(inputs: Inputs, dimension: str, *, accuracy: bool = False) -> Iterator[Row]:
     """Yield balanced accuracy of labels, correlations of summaries and systems, and the success ratio."""
-    coefficients = {"pearson": _PEARSON, "spearman": _SPEARMAN}
-    yield from inputs.correlations([dimension], coefficients=tuple(coefficients))
+    yield from inputs.correlations([dimension], coefficients=("pearson", "spearman"))
     yield from inputs.correlations([dimension], coefficients=("spearman",), level="system", min_items=LEAST)
     wanted = {"success_ratio", *(["balanced_accuracy"] if accuracy else [])}
-    try:
-        study = classify(inputs.folders, inputs.gold, aspect=dimension, level=_LABELS[dimension], **inputs.draws)
-    except UsageError:
-        return  # no judge labels the units, as ROUGE: the paper's cells are N/A
-    yield from (row for row in study if row.statistic in wanted)
+    if inputs.have_labels(dimension, _LABELS[dimension]):  # ROUGE has none: the paper's cells are N/A
+        study = classify(inputs.runs, inputs.gold, aspect=dimension, level=_LABELS[dimension], **inputs.draws)
+        yield from (row for row in study if row.statistic in wanted)
 
 
 def _column(row: Row) -> str:
@@ -45,23 +44,19 @@ def _faithfulness(inputs: Inputs) -> list[Row]:
 
 
 def _key_facts(inputs: Inputs) -> list[Row]:
-    rows: list[Row] = []
-    for dimension in (COMPLETENESS, CONCISENESS):
-        try:
-            rows += _joined_levels(inputs, dimension)
-        except UsageError:
-            if dimension == COMPLETENESS:
-                raise  # conciseness has no labels in REALSumm
+    rows = list(_joined_levels(inputs, COMPLETENESS))
+    if CONCISENESS in aspects(gold_input(inputs.gold)[0]):  # people did not judge it in REALSumm
+        rows += _joined_levels(inputs, CONCISENESS)
     return by_judge(rows, lambda row: f"{row.gold_aspect or row.aspect} {_column(row)}")
 
 
 def _error_types(inputs: Inputs) -> list[Row]:
-    study = errors(inputs.folders, inputs.gold).where(statistic=LOCALISATION)
+    study = errors(inputs.runs, inputs.gold).where(statistic=LOCALISATION)
     return by_judge(study, lambda row: {"mean of types": "Mean"}.get(row.details["group"], row.details["group"]))
 
 
 def _deviation(inputs: Inputs) -> Iterator[Row]:
-    study = self_consistency(inputs.folders, **inputs.draws).where(statistic="rater_deviation")
+    study = self_consistency(inputs.runs, **inputs.draws).where(statistic="rater_deviation")
     yield from by_judge(study, lambda row: str(row.aspect))
 
 
@@ -90,16 +85,9 @@ def _tables() -> dict[str, PaperTable]:
             "repeats (`summeter score DATA -e finesure -m MODEL --repeats 3 -o RUN`)", best=False,
             notes=("Population standard deviation over the repeats of a summary, averaged over summaries.",),
         ),
-        "finesure.5": PaperTable(
-            "faithfulness by model of the judge", _faithfulness, labels, columns=columns, notes=(note,)
-        ),
-        "finesure.6": PaperTable(
-            "completeness and conciseness by model of the judge", _key_facts, facts, columns=by_dimension, notes=(note,)
-        ),
-        "finesure.7": PaperTable(
-            "localisation accuracy by error type and model of the judge", _error_types, f"{labels} with error types",
-            digits=1, scale=100.0,
-        ),
+        "finesure.5": replace(faithfulness, title="faithfulness by model of the judge"),
+        "finesure.6": replace(key_facts, title="completeness and conciseness by model of the judge"),
+        "finesure.7": replace(types, title="localisation accuracy by error type and model of the judge"),
     }  # fmt: skip
 
 

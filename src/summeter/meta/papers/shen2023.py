@@ -32,7 +32,7 @@ def _pooled(inputs: Inputs) -> list[Row]:
 
 
 def _preferences(inputs: Inputs) -> Iterator[Row]:
-    study = prefer(inputs.folders, inputs.gold, aspect=inputs.aspects(DIMENSIONS), strengths=False, **inputs.draws)
+    study = prefer(inputs.runs, inputs.gold, aspect=inputs.aspects(DIMENSIONS), strengths=False, **inputs.draws)
     wanted = {"all": "66 pairs", "chain": "11 pairs"}
     rows = [
         row for row in study.where(study="correct_preferences")
@@ -44,7 +44,7 @@ def _preferences(inputs: Inputs) -> Iterator[Row]:
 
 def _meta_correlation(inputs: Inputs) -> list[Row]:
     study = stability(
-        inputs.folders, inputs.gold, aspect=inputs.aspects(DIMENSIONS), coefficients=COEFFICIENTS, **inputs.draws
+        inputs.runs, inputs.gold, aspect=inputs.aspects(DIMENSIONS), coefficients=COEFFICIENTS, **inputs.draws
     )
     return by_judge(study.where(study="meta_correlation"), coefficient_columns)
 
@@ -52,7 +52,7 @@ def _meta_correlation(inputs: Inputs) -> list[Row]:
 def _by_system(judge: str) -> Callable[[Inputs], list[Row]]:
     def rows(inputs: Inputs) -> list[Row]:
         _judged(inputs, judge)
-        study = stability(inputs.folders, inputs.gold, judge=judge, coefficients=COEFFICIENTS, **inputs.draws)
+        study = stability(inputs.runs, inputs.gold, judge=judge, coefficients=COEFFICIENTS, **inputs.draws)
         listed = by_judge(study.where(study="per_candidate"), coefficient_columns)
         one = len({place_of(row)[0] for row in listed}) == 1
         return [
@@ -75,7 +75,7 @@ def _reliability(study: str) -> Callable[[Inputs], list[Row]]:
     def rows(inputs: Inputs) -> list[Row]:
         _judged(inputs, "rts", "mcq")
         found = reliability(
-            inputs.folders, inputs.gold, judges=("rts", "mcq"), dependence=False, coefficients=COEFFICIENTS,
+            inputs.runs, inputs.gold, judges=("rts", "mcq"), dependence=False, coefficients=COEFFICIENTS,
             **inputs.draws,
         ).where(study=study)  # fmt: skip
         if study == "reliability":
@@ -116,7 +116,7 @@ def _all_means(inputs: Inputs) -> Iterator[Row]:
 
 
 def _pairs(inputs: Inputs) -> Iterator[Row]:
-    study = prefer(inputs.folders, inputs.gold, judge="h2h", strengths=False, **inputs.draws)
+    study = prefer(inputs.runs, inputs.gold, judge="h2h", strengths=False, **inputs.draws)
     for row in study.where(study="pair", statistic="points"):
         pair, aspect = str(row.pair), str(row.aspect)
         yield place(row, pair, f"{aspect} LLM")
