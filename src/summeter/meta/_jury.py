@@ -28,9 +28,18 @@ from summeter.meta.coefficients import STATISTICS
 from summeter.meta.gold import merged_votes
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.measure import estimate
-from summeter.meta.options import LISTED, Choice, CommandLine, Draws, GoldAtLeast, Selection, study
+from summeter.meta.options import (
+    LISTED,
+    AgreementCoefficient,
+    Choice,
+    CommandLine,
+    Draws,
+    GoldAtLeast,
+    Selection,
+    study,
+)
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, unique_labels
-from summeter.meta.sample import Rater, Sample, are_decisions, rounded
+from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded
 from summeter.meta.selection import MetaInput, all_pairs, check_known, meta_input
 from summeter.meta.verdicts import listed
 from summeter.records import Parameter, UsageError
@@ -40,13 +49,12 @@ from summeter.stats.dawid_skene import dawid_skene
 
 STUDY, RECHECK = "jury", "recheck"
 LEVELS = (Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY)
-COEFFICIENTS = ("kappa_cohen", "alpha_nominal", "alpha_ordinal", "alpha_interval", "icc", "spearman", "pearson")
 MAJORITY, DAWID_SKENE = "majority", "dawid_skene"
 _PERMUTATIONS = 2000
 _ROUNDING = 1e-9
 
 
-class JuryOptions(Selection, GoldAtLeast, Draws):
+class JuryOptions(Selection, AgreementCoefficient, GoldAtLeast, Draws):
     """The options of `jury`."""
 
     judges: Annotated[Sequence[str], LISTED, CommandLine(metavar="A,B,...")] = Field(
@@ -59,11 +67,6 @@ class JuryOptions(Selection, GoldAtLeast, Draws):
     )
     level: Annotated[str | None, Choice(tuple(map(str, LEVELS)), "level")] = Field(
         None, description="Unit of the votes: sentence, key_fact or summary. Default: the first with several judges."
-    )
-    coefficient: Annotated[str | None, Choice(COEFFICIENTS, "coefficient"), CommandLine(metavar="NAME")] = Field(
-        None,
-        description="Coefficient of agreement. Default: kappa_cohen of labels, alpha_interval of ratings, spearman if "
-        f"the scales differ. Choose from: {', '.join(COEFFICIENTS)}.",
     )
 
 
@@ -225,17 +228,14 @@ class _Panel:
     @cached_property
     def coefficient(self) -> str:
         """Name of the coefficient of agreement."""
-        if self.options.coefficient is not None or self.labels:
-            return self.options.coefficient or "kappa_cohen"
-        return "alpha_interval" if self.one_scale else "spearman"
+        return self.options.chosen_or_usual(labels=self.labels, on_scale=self.one_scale)
 
     @cached_property
     def one_scale(self) -> bool:
         """Whether at least half of the values of each member are within the range of people's."""
         people = self.gold[~np.isnan(self.gold)]
         low, high = people.min(initial=np.inf), people.max(initial=-np.inf)
-        inside = (self.sample.matrix >= low) & (self.sample.matrix <= high)
-        return bool((2 * inside.sum(axis=1) >= (~np.isnan(self.sample.matrix)).sum(axis=1)).all())
+        return all(mostly_within(votes, low, high) for votes in self.sample.matrix)
 
     @cached_property
     def probability(self) -> Floats:

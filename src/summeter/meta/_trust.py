@@ -25,9 +25,20 @@ from summeter.meta.gold import PEOPLE
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
 from summeter.meta.judged_file import LABELS, FileColumns, JudgedItems, read_judged
 from summeter.meta.measure import estimate
-from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Families, Judges, JudgmentSet, study
+from summeter.meta.options import (
+    LISTED,
+    AgreementCoefficient,
+    By,
+    Choice,
+    CommandLine,
+    Draws,
+    Families,
+    Judges,
+    JudgmentSet,
+    study,
+)
 from summeter.meta.results import Row, interval_row, merged, named, resampling
-from summeter.meta.sample import Rater, Sample, are_decisions, rounded, rows_by_name
+from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded, rows_by_name
 from summeter.meta.selection import check_known, group_fields, meta_input
 from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
 from summeter.meta.verdicts import POWER, SAME, listed
@@ -80,10 +91,9 @@ Source = RunFolder | JudgeInput | str | Path | Sequence[RunFolder] | Sequence[Ma
 """A run or several, the path of a run or of a file with votes, or rows in memory (also a data frame)."""
 Similarity = Callable[[Any, Any], float]
 COLUMN = CommandLine(metavar="COLUMN")
-_KNOWN = ("kappa_cohen", "alpha_nominal", "alpha_ordinal", "alpha_interval", "icc", "spearman", "pearson")
 
 
-class TrustOptions(Judges, JudgmentSet, By, Families, Draws):
+class TrustOptions(Judges, JudgmentSet, AgreementCoefficient, By, Families, Draws):
     """The options of `trust`."""
 
     judge: str | None = Field(
@@ -116,11 +126,6 @@ class TrustOptions(Judges, JudgmentSet, By, Families, Draws):
     )
     judge_at_least: float | None = Field(
         None, description="Values of the judge of at least this count as 1. Default: 0.5 if people's votes are 0 and 1."
-    )
-    coefficient: Annotated[str | None, Choice(_KNOWN, "coefficient"), CommandLine(metavar="NAME")] = Field(
-        None,
-        description="Coefficient of agreement. Default: kappa_cohen of labels, alpha_interval of ratings, spearman if "
-        f"the scales differ. Choose from: {', '.join(_KNOWN)}.",
     )
     score: Annotated[str | None, Choice(SCORES, "score")] = Field(
         None, description="Score of the alt-test: accuracy or neg_rmse. Default: accuracy of labels, else neg_rmse."
@@ -331,7 +336,7 @@ class _Judged:
         judge = scores if at_least is None else np.where(np.isnan(scores), np.nan, scores >= at_least)
         low, high = sample.scale[:: max(1, len(sample.scale) - 1)] or (np.nanmin(people), np.nanmax(people))
         known = judge[~np.isnan(judge)]
-        on_scale = labels or bool(2 * ((known >= low) & (known <= high)).sum() >= len(known))
+        on_scale = labels or mostly_within(known, low, high)
         if not on_scale:
             notes.append(
                 f"the judge ({known.min():g} to {known.max():g}) is not on people's scale ({low:g} to {high:g}), so "
@@ -367,8 +372,7 @@ class _Judged:
     @property
     def coefficient(self) -> str:
         """Name of the coefficient of agreement."""
-        usual = "kappa_cohen" if self.labels else "alpha_interval" if self.on_scale else "spearman"
-        return self.options.coefficient or usual
+        return self.options.chosen_or_usual(labels=self.labels, on_scale=self.on_scale)
 
     def pair(self, judge: Floats, gold: Floats) -> Sample:
         """Return the votes of two sides on the items that both judged."""

@@ -327,6 +327,29 @@ class Coefficients(Options):
         return {**fields, "coefficients": info}
 
 
+class AgreementCoefficient(Options):
+    """Selection of one coefficient of agreement between a judge and people."""
+
+    known: ClassVar[Sequence[str]] = (
+        "kappa_cohen", "alpha_nominal", "alpha_ordinal", "alpha_interval", "icc", "spearman", "pearson",
+    )  # fmt: skip
+
+    coefficient: Annotated[str | None, Choice(known, "coefficient"), CommandLine(metavar="NAME")] = Field(
+        None,
+        description="Coefficient of agreement. Default: kappa_cohen of labels, alpha_interval of ratings, spearman if "
+        f"the scales differ. Choose from: {', '.join(known)}.",
+    )
+
+    def chosen_or_usual(self, *, labels: bool, on_scale: bool) -> str:
+        """Return the selected coefficient, or the default for labels or for ratings on people's scale or on another.
+
+        >>> AgreementCoefficient().chosen_or_usual(labels=False, on_scale=True)
+        'alpha_interval'
+        """
+        usual = "kappa_cohen" if labels else "alpha_interval" if on_scale else "spearman"
+        return self.coefficient or usual
+
+
 class Together(Coefficients):
     """Selection of the systems on which several coefficients are compared."""
 

@@ -585,6 +585,16 @@ class Grid:
 # ---- values ----
 
 
+def mostly_within(values: Floats, low: float, high: float) -> bool:
+    """Return whether at least half of the values that are not missing are in [low, high], as those of one scale are.
+
+    >>> mostly_within(np.array([2.0, 7.0, np.nan]), 1, 5), mostly_within(np.array([60.0, 80.0]), 1, 5)
+    (True, False)
+    """
+    known = values[~np.isnan(values)]
+    return bool(2 * ((known >= low) & (known <= high)).sum() >= len(known))
+
+
 def are_decisions(values: Floats) -> bool:
     """Return whether there is at least one value and all values are 0 or 1."""
     known = values[~np.isnan(values)]
