@@ -58,16 +58,16 @@ def compute(
         {"doc_id": f"{number}", **dict(zip(columns, texts, strict=True))}
         for number, texts in enumerate(zip(*columns.values(), strict=True))
     ]
-    found: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     for name, results in _results(evaluate(rows, evaluators, models=models, **options)).items():
         values = [results[str(number)].value if str(number) in results else None for number in range(len(rows))]
         known = [value for value in values if value is not None]
-        found |= {
+        scores |= {
             name: fmean(known) if known else None,
             f"{name}_scores": values,
             f"{name}_missing": len(values) - len(known),
         }
-    return found
+    return scores
 
 
 def judge(
@@ -121,9 +121,9 @@ def _results(run: Run) -> dict[str, dict[str, Result]]:
         if judgment.reason and (wrong or judgment.status != "ok"):
             key = (str(judgment.target.document_id), judgment.signature, judgment.aspect)
             reasons.setdefault(key, []).append(judgment.reason)
-    found: dict[str, dict[str, Result]] = {}
+    results: dict[str, dict[str, Result]] = {}
     for score in scores:
         name = f"{score.judge}/{score.aspect}" if several else score.aspect
-        said = "; ".join(dict.fromkeys(reasons.get((score.doc_id, score.signature, score.aspect), ())))
-        found.setdefault(name, {})[score.doc_id] = Result(score.value, said)
-    return found
+        reason = "; ".join(dict.fromkeys(reasons.get((score.doc_id, score.signature, score.aspect), ())))
+        results.setdefault(name, {})[score.doc_id] = Result(score.value, reason)
+    return results

@@ -12,9 +12,9 @@ from summeter.meta.results import Row
 def _balanced_accuracy(benchmark: str, table: str, *, means: bool) -> Callable[[Inputs], Iterator[Row]]:
     def rows(inputs: Inputs) -> Iterator[Row]:
         study = protocol([inputs.runs], inputs.gold, protocol_named(benchmark), **inputs.draws)
-        found = [row for row in study if row.details.get("table") == table and row.details.get("cell")]
-        found = [row for row in found if row.statistic == (MEAN if means else ACCURACY)]
-        placed = by_judge(found, lambda row: " ".join(filter(None, (row.domain, row.category))) or "bAcc")
+        cells_of_table = [row for row in study if row.details.get("table") == table and row.details.get("cell")]
+        cells_of_table = [row for row in cells_of_table if row.statistic == (MEAN if means else ACCURACY)]
+        placed = by_judge(cells_of_table, lambda row: " ".join(filter(None, (row.domain, row.category))) or "bAcc")
         yield from placed
         for line in dict.fromkeys(place_of(row)[0] for row in placed):
             cells = [row for row in placed if place_of(row)[0] == line]

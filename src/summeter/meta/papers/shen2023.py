@@ -54,9 +54,9 @@ def _by_system(judge: str) -> Callable[[Inputs], list[Row]]:
         _judged(inputs, judge)
         study = stability(inputs.runs, inputs.gold, judge=judge, coefficients=COEFFICIENTS, **inputs.draws)
         listed = by_judge(study.where(study="per_candidate"), coefficient_columns)
-        one = len({place_of(row)[0] for row in listed}) == 1
+        single = len({place_of(row)[0] for row in listed}) == 1
         return [
-            place(row, str(row.system) if one else f"{place_of(row)[0]} {row.system}", place_of(row)[1])
+            place(row, str(row.system) if single else f"{place_of(row)[0]} {row.system}", place_of(row)[1])
             for row in listed
         ]
 
@@ -74,13 +74,13 @@ def _judged(inputs: Inputs, *judges: str) -> None:
 def _reliability(study: str) -> Callable[[Inputs], list[Row]]:
     def rows(inputs: Inputs) -> list[Row]:
         _judged(inputs, "rts", "mcq")
-        found = reliability(
+        rows_of_systems = reliability(
             inputs.runs, inputs.gold, judges=("rts", "mcq"), dependence=False, coefficients=COEFFICIENTS,
             **inputs.draws,
         ).where(study=study)  # fmt: skip
         if study == "reliability":
-            return [place(row, str(row.system), coefficient_columns(row)) for row in found]
-        return [place(row, f"rho(R, P_{str(row.judge).upper()})", coefficient_columns(row)) for row in found]
+            return [place(row, str(row.system), coefficient_columns(row)) for row in rows_of_systems]
+        return [place(row, f"rho(R, P_{str(row.judge).upper()})", coefficient_columns(row)) for row in rows_of_systems]
 
     return rows
 

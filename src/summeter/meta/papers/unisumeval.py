@@ -37,15 +37,15 @@ def _stability(inputs: Inputs) -> list[Row]:
 
 def _by_domain(aspect: str) -> Callable[[Inputs], list[Row]]:
     def rows(inputs: Inputs) -> list[Row]:
-        found = []
+        placed = []
         for row in inputs.cards():
             if row.aspect == aspect and row.system:
                 column = {"mean": row.domain, "domain_average": "Avg.", "domain_stability": "DoS"}.get(row.statistic)
                 if column is not None and not row.details.get("by"):
                     # Stability is in percent already, while means are shown times 100.
                     value = row.value / 100 if row.value is not None and row.statistic == "domain_stability" else None
-                    found.append(place(row, str(row.system), column, value))
-        return _judges(found)
+                    placed.append(place(row, str(row.system), column, value))
+        return _judges(placed)
 
     return rows
 
