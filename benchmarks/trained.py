@@ -40,7 +40,7 @@ from summeter.tables import with_interval
 from summeter.training.figures import Draws, Figure, system_level
 from summeter.training.fused import FusedTask, FusedTraining, fit_fused
 from summeter.training.ratings import Ratings
-from summeter.training.regression import Regression, Rows
+from summeter.training.regression import Regression
 from summeter.training.split import Split, fold_of, hash_fractions
 from summeter.training.work import Work
 
@@ -92,11 +92,11 @@ def cross_fit(
     states = Work(work, task.key)
     for number in range(folds):
         held_out = fold == number
-        task.rows = Rows(~held_out & ~chooses, ~held_out & chooses, held_out)
+        task.rows = {"train": ~held_out & ~chooses, "dev": ~held_out & chooses, "test": held_out}
         fitted = task.fit(states, show or Progress())
         for aspect, ratings in values.items():
             ratings[held_out] = fitted.ratings[aspect][held_out]
-            means[aspect][held_out] = np.nanmean(task.ratings.mean(aspect)[task.rows.train])
+            means[aspect][held_out] = np.nanmean(task.ratings.mean(aspect)[task.rows["train"]])
     return CrossFitted(task.ratings, values, means, fold)
 
 

@@ -241,7 +241,7 @@ def test_document_level_ratings_are_not_learned(folders: Path, tmp_path: Path) -
         values.append(pearson(train(how, tmp_path / str(seed)).card)[0])
         task = Regression(**how).task(Path())
         fitted = task.fit(Work(tmp_path / "work", task.key), Progress())
-        gold, known = task.ratings.mean("coherence"), task.rows.train
+        gold, known = task.ratings.mean("coherence"), task.rows["train"]
         inside.append(np.corrcoef(fitted.ratings["coherence"][known], gold[known])[0, 1])
     assert np.mean(inside) > 0.3  # who sees a document learns its rating
     assert abs(np.mean(values)) < 0.2
@@ -423,7 +423,7 @@ def test_held_out_domains_and_systems(folders: Path, tmp_path: Path) -> None:
     assert {row.get("domain") for row in held["figures"] if row["level"] == "summary"} == {None, "law", "news"}
     task = Regression(**settings(folders, file, split={"held_out_systems": ["s1"]})).task(Path())
     systems = np.array([row.system for row in task.ratings.summaries])
-    assert "s1" not in systems[task.rows.train | task.rows.dev]
+    assert "s1" not in systems[task.rows["train"] | task.rows["dev"]]
 
 
 def test_a_resumed_training_gives_the_same_weights(folders: Path, tmp_path: Path) -> None:
