@@ -51,7 +51,7 @@ def carry_out(page: Path, check: Any) -> None:
     names: dict[str, Any] = {}
     printed = ""
     for language, block in BLOCK.findall(text):
-        if language in {"jsonl", "csv", "toml"}:
+        if language in {"jsonl", "csv", "toml", "yaml"}:
             Path(next(files)).write_text(block, encoding="utf-8")
         elif language == "console":
             for command, output, expected in commands(block):

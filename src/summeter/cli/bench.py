@@ -176,3 +176,27 @@ def protocol(
         typer.echo(f"written to {result.folder}", err=True)
     if result.run is not None:
         check_coverage(result.run)  # a table without values is a failure
+
+
+@app.command()
+def leaderboard(
+    config: Annotated[
+        Path, typer.Argument(metavar="BOARD.yaml", help="YAML file with title, labelled sets and judges.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the page to write.")],
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the path of the page.")] = False,
+) -> None:
+    """Compare judges on labelled datasets on one page.
+
+    Evaluators are run in the folder `runs` of BOARD.yaml, where the same command resumes them. FOLDER contains numbers
+    only: the page, leaderboard.json and leaderboard.csv.
+    """
+    from summeter.benchmark import leaderboard as boards
+    from summeter.engine.progress import progress
+
+    board = boards.read_board(config)
+    found = boards.leaderboard(board, base=config.parent, progress=progress(quiet=quiet))
+    page = boards.write(found, out)
+    if not quiet:
+        Output().write([found.ranking()], ())
+    typer.echo(page)

@@ -588,11 +588,19 @@ class Grid:
 def mostly_within(values: Floats, low: float, high: float) -> bool:
     """Return whether at least half of the values that are not missing are in [low, high], as those of one scale are.
 
+    The values of a scale that only touches [low, high] at an end are not, such as shares beside ratings from 1 to 5.
+
     >>> mostly_within(np.array([2.0, 7.0, np.nan]), 1, 5), mostly_within(np.array([60.0, 80.0]), 1, 5)
     (True, False)
+    >>> mostly_within(np.array([1.0, 1.0, 0.5]), 1, 5), mostly_within(np.array([1.0, 1.0]), 1, 5)
+    (False, True)
     """
     known = values[~np.isnan(values)]
-    return bool(2 * ((known >= low) & (known <= high)).sum() >= len(known))
+    if not len(known):
+        return True
+    least, most = known.min(), known.max()
+    touches = (least < low and most <= low) or (most > high and least >= high)
+    return not touches and bool(2 * ((known >= low) & (known <= high)).sum() >= len(known))
 
 
 def are_decisions(values: Floats) -> bool:

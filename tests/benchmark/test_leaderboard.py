@@ -1,0 +1,112 @@
+"""`summeter bench leaderboard`: numbers worked by hand, missing values with reasons, resumed runs, errors, the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from data.test_docs import same
+from pages import carry_out
+
+import summeter as sm
+from summeter.cli.main import main
+
+TEXT = "Ana Ruiz sold the mill in May. The council had asked her to keep it open."
+
+
+def given(tmp_path: Path, **more: Any) -> Path:
+    """Write five summaries with the votes of two people, scores of a judge on a scale, and the settings of a board."""
+    rows = [
+        {"doc_id": f"d{number}", "system": "s", "document": TEXT, "summary": "Ana Ruiz sold the mill.",
+         "human": {"ratings": {"coherence": {"a": vote, "b": vote}}}}
+        for number, vote in enumerate((1, 2, 3, 4, 5))
+    ]  # fmt: skip
+    scores = [
+        {"doc_id": f"d{number}", "system": "s", "evaluator": "mine", "aspect": "flow", "value": value}
+        for number, value in enumerate((10, 20, 40, 30))
+    ]
+    for name, lines in (("data.jsonl", rows), ("scores.jsonl", scores)):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    sm.import_outputs(sm.load(tmp_path / "data.jsonl"), tmp_path / "scores.jsonl", tmp_path / "mine")
+    board: dict[str, Any] = {
+        "title": "Flow <i>", "resamples": 50,
+        "sets": {"news": {"data": "data.jsonl", "aspect": "coherence", "statistic": "kendall_b"}},
+        "judges": {
+            "mine": {"runs": {"news": "mine"}, "aspects": {"coherence": "flow"}, "needs": "LLM"},
+            "words": {"evaluator": "length", "aspects": {"coherence": "words"}, "needs": "no download"},
+            "rouge": {"evaluator": "rouge", "needs": "no download"},
+        },
+    }  # fmt: skip
+    file = tmp_path / "board.yaml"
+    file.write_text(yaml.safe_dump({**board, **more}, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def command(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["bench", "leaderboard", *map(str, arguments)])
+    code = stopped.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def test_values_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(given(tmp_path), "-o", tmp_path / "site", "--quiet") == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "site" / "index.html")
+    with (tmp_path / "site" / "leaderboard.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["judge"]: row for row in csv.DictReader(file)}
+    # Four pairs of values, of which one of six is in the other order: (5 - 1) / 6.
+    assert float(rows["mine"]["value"]) == pytest.approx(2 / 3)
+    assert (rows["mine"]["n"], rows["mine"]["missing"]) == ("4", "1")
+    assert (rows["words"]["value"], rows["words"]["reason"]) == ("", "constant input")
+    assert rows["rouge"]["value"] == ""
+    assert "coherence" in rows["rouge"]["reason"]
+    assert rows["words"]["cost"] == "0.0"
+    assert rows["mine"]["seconds"] == ""
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "Flow &lt;i&gt;" in page
+    assert TEXT not in page
+
+
+def test_a_second_time_judges_nothing(tmp_path: Path) -> None:
+    board = given(tmp_path)
+    assert command(board, "-o", tmp_path / "site") == 0
+    files = {file: file.read_bytes() for file in (tmp_path / "site").iterdir()}
+    judged = (tmp_path / "runs" / "news" / "words" / "judgments").stat().st_mtime_ns
+    assert command(board, "-o", tmp_path / "site") == 0
+    assert {file: file.read_bytes() for file in (tmp_path / "site").iterdir()} == files
+    assert (tmp_path / "runs" / "news" / "words" / "judgments").stat().st_mtime_ns == judged
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"sets": {"news": {"data": "data.jsonl", "aspect": "coherence", "statistic": "kendal_b"}}}, "kendall_b"),
+        (
+            {
+                "sets": {
+                    "news": {"data": "data.jsonl", "aspect": "coherence", "statistic": "auroc", "options": {"levl": 1}}
+                }
+            },
+            "levl",
+        ),
+        ({"judges": {"mine": {"needs": "LLM"}}}, "mine: give an evaluator or runs"),
+        ({"judges": {"mine": {"needs": "LLM", "runs": {"nws": "mine"}}}}, "'nws'"),
+        ({"judges": {"mine": {"needs": "magic", "runs": {"news": "mine"}}}}, "needs"),
+        ({"judges": {"mine": {"needs": "LLM", "runs": {"news": "none"}}}}, "none"),
+    ],
+)
+def test_faults(tmp_path: Path, more: dict[str, Any], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(given(tmp_path, **more), "-o", tmp_path / "site") == 2
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
+def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(root / "examples")
+    carry_out(root / "docs" / "leaderboard.md", same)
