@@ -14,26 +14,27 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from summeter.benchmark.redaction.finding import CATEGORIES, Found, Presidio, Recognizer, find
+from summeter.benchmark.redaction.finding import CATEGORIES, Category, Match, Presidio, Recognizer, find
 
 PLANTED = Path(__file__).with_name("redaction_planted.txt")
 MARK = re.compile(r"\[\[([A-Z]+)\|([^\]]+)\]\]")
 
 
-def planted(line: str) -> tuple[str, list[Found]]:
+def planted(line: str) -> tuple[str, list[Match[Category]]]:
     """Return the text of a line, and its planted items."""
-    text, items, at = "", [], 0
+    text, at = "", 0
+    items: list[Match[Category]] = []
     for mark in MARK.finditer(line):
         text += line[at : mark.start()]
-        items.append(Found(mark[1], len(text), len(text) + len(mark[2])))  # type: ignore[arg-type]
+        items.append(Match(mark[1], len(text), len(text) + len(mark[2])))  # type: ignore[arg-type]
         text += mark[2]
         at = mark.end()
     return text + line[at:], items
 
 
-def shared(one: Found, other: Found) -> int:
+def shared(one: Match[Category], other: Match[Category]) -> int:
     """Return the number of characters that two finds of the same category share."""
-    return max(0, min(one.end, other.end) - max(one.start, other.start)) if one.category == other.category else 0
+    return max(0, min(one.end, other.end) - max(one.start, other.start)) if one.label == other.label else 0
 
 
 def measure(recognize: Recognizer | None, lines: list[str]) -> tuple[Counter[tuple[str, str]], list[str]]:
@@ -45,16 +46,16 @@ def measure(recognize: Recognizer | None, lines: list[str]) -> tuple[Counter[tup
         found = find(text, recognize)
         for item in items:
             covered = sum(shared(item, each) for each in found) == item.end - item.start
-            counts["planted", item.category] += 1
-            counts["found", item.category] += covered
+            counts["planted", item.label] += 1
+            counts["found", item.label] += covered
             if not covered:
-                wrong.append(f"missed  {item.category} {text[item.start : item.end]!r}: {text}")
+                wrong.append(f"missed  {item.label} {text[item.start : item.end]!r}: {text}")
         for each in found:
             right = any(2 * shared(each, item) > each.end - each.start for item in items)
-            counts["finds", each.category] += 1
-            counts["right", each.category] += right
+            counts["finds", each.label] += 1
+            counts["right", each.label] += right
             if not right:
-                wrong.append(f"wrong   {each.category} {text[each.start : each.end]!r}: {text}")
+                wrong.append(f"wrong   {each.label} {text[each.start : each.end]!r}: {text}")
     return counts, wrong
 
 

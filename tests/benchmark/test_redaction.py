@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.benchmark import run_step
-from summeter.benchmark.redaction.finding import Name, Presidio
-from summeter.benchmark.redaction.masking import Entity, Occurrence, mask, occurrences
+from summeter.benchmark.redaction.finding import Match, Presidio
+from summeter.benchmark.redaction.masking import Entity, mask, occurrences
 from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, remaining_data
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes, read_manifest
 from summeter.cli.main import main
@@ -468,7 +468,7 @@ class TestEntities:
 
     def test_no_part_of_a_word(self) -> None:
         assert occurrences("Elysium and Ely's and xEly", {Entity("PLACE", "ely"): {"Ely"}}) == [
-            Occurrence(Entity("PLACE", "ely"), 12, 15)
+            Match(Entity("PLACE", "ely"), 12, 15)
         ]
 
 
@@ -576,8 +576,8 @@ class TestReview:
 
 class TestLeaks:
     def test_what_is_left(self) -> None:
-        def recognize(text: str) -> list[Name]:
-            return [Name("PERSON", text.index("Ana"), text.index("Ana") + 3)]
+        def recognize(text: str) -> list[Match[str]]:
+            return [Match("PERSON", text.index("Ana"), text.index("Ana") + 3)]
 
         text = "Ana <CODE_1> wrote to ana.b@post.example on 44 12 77, see www.post.example/7 and ghent."
         known = {Entity("PLACE", "ghent"): {"Ghent"}, Entity("PLACE", "bruges"): {"Bruges"}}
@@ -594,7 +594,7 @@ class TestLeaks:
         row = {"doc_id": "d", "document": "It rained.", "summary": "Rain.", "scores": [1e-07, -5], "good": True}
         texts: list[str] = []
 
-        def recognize(self: Presidio, text: str) -> list[Name]:
+        def recognize(self: Presidio, text: str) -> list[Match[str]]:
             texts.append(text)
             return []
 

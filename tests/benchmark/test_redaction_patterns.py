@@ -79,7 +79,7 @@ See file no 1951-1957 and no 1987-88.
 @pytest.mark.parametrize("line", FINDS)
 def test_finds(line: str) -> None:
     text, marked = unmarked(line)
-    assert [(found.category, text[found.start : found.end]) for found in find(text)] == marked
+    assert [(category, text[start:end]) for category, start, end in find(text)] == marked
 
 
 @pytest.mark.parametrize("line", LEAVES)
@@ -90,7 +90,7 @@ def test_leaves(line: str) -> None:
 @pytest.mark.parametrize("day", ["January", "JANUARY", "MONDAYS", "MAY"])
 def test_a_month_or_day_in_capitals_is_no_place(day: str) -> None:
     text = f"We travel by train in {day} to Ghent."
-    assert [text[each.start : each.end] for each in find(text) if each.category == "PLACE"] == ["Ghent"]
+    assert [text[each.start : each.end] for each in find(text) if each.label == "PLACE"] == ["Ghent"]
 
 
 @pytest.mark.parametrize("part", ["AB1-", "5 May ", "5 MAY ", "0123 ", "12 Mill ", "A ", "call ", "the of "])

