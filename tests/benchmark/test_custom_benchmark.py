@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from benchmark.chains import command
 
-from summeter.benchmark.custom_benchmark import tables
 from summeter.benchmark.protocol import CustomConfig, read_config, run_protocol
 from summeter.data.dataset import Dataset, load, save
 from summeter.records import InputError, UsageError
@@ -56,8 +55,9 @@ def cells(table: Any) -> dict[str, dict[str, str]]:
 
 
 def test_systems_by_domain_and_length_with_their_stability(folder: Path) -> None:
-    study = run_protocol(config(), folder / "out", base=folder).study
-    by_domain, by_length = tables(study)
+    settings = config()
+    study = run_protocol(settings, folder / "out", base=folder).study
+    by_domain, by_length = settings.tables(study)
     assert cells(by_domain)["A"] == {
         "news": "0.750", "talk": "0.500", "average of domains": "0.625", "domain stability (%)": "75.0", "all": "0.625",
     }  # fmt: skip
@@ -69,7 +69,7 @@ def test_systems_by_domain_and_length_with_their_stability(folder: Path) -> None
 def test_evaluators_stand_beside_people_by_domain_and_length(folder: Path) -> None:
     settings = config(evaluators=["support"], coefficients=["pearson"])
     study = run_protocol(settings, folder / "out", base=folder).study
-    titles = [table.title for table in tables(study)]
+    titles = [table.title for table in settings.tables(study)]
     assert "faithfulness by support" in titles
     assert "faithfulness: pearson of evaluators with people, summary level" in titles
     assert "faithfulness: pearson of evaluators with people, system level" in titles
@@ -102,7 +102,8 @@ def test_categories_of_systems_are_a_column_too(folder: Path, tmp_path: Path) ->
     for name, judgments in makers.items():
         told = told.with_judgments(name, judgments)
     save(told, tmp_path / "told")
-    _, by_category = tables(run_protocol(config(data="told", by=["category"]), folder / "out", base=folder).study)
+    settings = config(data="told", by=["category"])
+    _, by_category = settings.tables(run_protocol(settings, folder / "out", base=folder).study)
     assert cells(by_category)["A"]["large"] == "0.625"
 
 

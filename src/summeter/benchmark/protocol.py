@@ -7,39 +7,46 @@
 
 No file is downloaded. The evaluators are run by the engine, which writes a run folder, so the same command resumes an
 interrupted run. Scores in the files, and further runs, are measured in the same way as the evaluators. With
-`protocol: own`, evaluators are measured on a user's own benchmark (see `summeter.benchmark.custom_benchmark`).
+`protocol: own`, evaluators are measured on a user's own benchmark (see `CustomConfig`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AllowInfNan, BeforeValidator, Field, ValidationInfo, field_validator
 
-from summeter.benchmark import custom_benchmark
 from summeter.benchmark.step import RunOptions, run_over
-from summeter.choices import USUAL_COEFFICIENTS
+from summeter.choices import USUAL_COEFFICIENTS, Level
 from summeter.data.atomic import write_text
-from summeter.data.dataset import Dataset
+from summeter.data.dataset import Dataset, load
 from summeter.data.factuality import read_benchmark
 from summeter.data.human import RAW
 from summeter.data.mapping import read_mapping, read_model
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
-from summeter.meta import protocol_layouts
+from summeter.meta import card, correlate, protocol_layouts
+from summeter.meta._card import across_tables, mean_tables
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
-from summeter.meta.results import Study, payload
-from summeter.records import InputError, Judgment, Record, UsageError, canonical
+from summeter.meta.inputs import context_of
+from summeter.meta.results import Row, Study, judge_labels, payload, pivot
+from summeter.records import InputError, Judgment, Record, UsageError, canonical, nearest
 from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
-from summeter.tables import Table, csv_rows, document
+from summeter.tables import Table, csv_rows, document, number, with_interval, with_missing
 
 OWN = "own"
 RUN, STUDY = "run", "study.json"
 MOST_RESAMPLES = 100_000
+DOMAIN = "domain"
+USUAL_COLUMNS = ("length", "kind")
+_LONG_COLUMNS = (
+    "study", "judge", "signature", "aspect", "gold_aspect", "level", "statistic", "system", "domain", "by", "group",
+    "value", "low", "high", "n", "missing", "reason",
+)  # fmt: skip
 REQUIRED_FIELDS = "give at least protocol and data"
 TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """A list of strings; a single string is accepted as a list of one."""
@@ -159,7 +166,13 @@ class Config(JudgeSettings):
 
 
 class CustomConfig(JudgeSettings):
-    """Settings of a user's own benchmark: data with human judgments (docs/build.md)."""
+    """Settings of a user's own benchmark: data with human judgments (docs/build.md).
+
+    The tables have the layouts of UniSumEval. There is one table for the annotators and one for each evaluator, with
+    each aspect by system and domain, the average and the domain stability, and the same by length and kind of text
+    (tables 5 and 14-17). Further tables contain the correlation of each evaluator with the annotators by domain, length
+    and kind, at the summary level and at the system level.
+    """
 
     protocol: Literal["own"] = Field("own", description="Must be `own`.")
     data: str = Field(description="A dataset folder, a step's folder, a release, or a flat file.")
@@ -176,7 +189,12 @@ class CustomConfig(JudgeSettings):
 
         Raises InputError if the data are invalid, and UsageError if the judgment set or a column is missing.
         """
-        data = custom_benchmark.read(base / self.data, self.judgment_set, self.by)
+        source = base / self.data
+        data = load(source)
+        if self.judgment_set not in data.judgment_sets:
+            known = ", ".join(data.judgment_sets) or "none"
+            raise UsageError(f"{source} has no judgment set {self.judgment_set!r}; it has: {known}")
+        self.columns_of(data)
         votes = sum(1 for _ in data.iter_judgments(self.judgment_set))
         line = (
             f"{len(data.documents)} documents in {len(data.domains)} domains, {len(data)} summaries by "
@@ -184,18 +202,95 @@ class CustomConfig(JudgeSettings):
         )
         return Benchmark(data, (), [line])
 
-    def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
-        """Measure systems and evaluators, in the layouts of UniSumEval's tables."""
-        fields = {"by", "aspects", "coefficients", "judgment_set", "resamples", "seed"}
-        return custom_benchmark.measure(benchmark.data, judges, **self.model_dump(include=fields))
+    def columns_of(self, data: Dataset) -> Sequence[str]:
+        """Return the columns, besides the domain, by which results are broken down.
 
-    def tables(self, study: Study) -> Iterable[Table]:
-        """Return the tables of systems and of the correlations of evaluators."""
-        return custom_benchmark.tables(study)
+        By default, these are `length` and `kind`, if they are present. Raises UsageError if a column is missing.
+        """
+        context = context_of(data)
+        known = sorted(context.extra)
+        known += [
+            name for name, of in (("category", context.categories), ("split", context.splits)) if any(of.values())
+        ]
+        if self.by is None:
+            return [name for name in USUAL_COLUMNS if name in known]
+        for name in self.by:
+            if name == DOMAIN or name not in known:
+                why = "is in every table already" if name == DOMAIN else "is not a column of the data"
+                raise UsageError(f"by: {name!r} {why}{nearest(name, known)}; columns: {', '.join(known) or 'none'}")
+        return self.by
+
+    def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
+        """Return the means by annotators and by each run, and the evaluators' correlations with the annotators."""
+        data, columns, aspect = benchmark.data, self.columns_of(benchmark.data), self.aspects or None
+        draws: dict[str, Any] = {"resamples": self.resamples, "seed": self.seed}
+        people = {"aspect": aspect, "judgment_set": self.judgment_set}
+        means = card(None, data, across=columns, **people, **draws)
+        rows, notes = list(means), list(means.notes)
+        for run in judges:
+            rows += (row for row in card(run, across=columns, **draws) if aspect is None or row.aspect in aspect)
+            for level in (Level.SUMMARY, Level.SYSTEM):
+                level_rows: list[Row] = []
+                for by in (DOMAIN, *columns):
+                    study = correlate(
+                        run, data, level=level.value, by=by, coefficients=self.coefficients, **people, **draws
+                    )
+                    level_rows += (row for row in study if row not in level_rows)
+                    notes += (note for note in study.notes if note not in notes)
+                rows += level_rows
+        return Study("benchmark", rows, notes)
+
+    def tables(self, study: Study) -> Iterator[Table]:
+        """Yield the tables of systems, followed by the tables of the evaluators' correlations.
+
+        For each judge and aspect, there is one table by domain and one by each further column. There is one table of
+        correlations per aspect, level and coefficient.
+        """
+        cards = Study("card", [row for row in study if row.study == "card"], ())
+        yield from mean_tables(cards)
+        yield from across_tables(cards)
+        study = study.where(study="correlation")
+        labels = dict(zip(((row.judge, row.signature) for row in study), judge_labels(study.rows), strict=True))
+        keys = dict.fromkeys((row.gold_aspect or row.aspect, row.level, row.statistic) for row in study)
+        for aspect, level, statistic in keys:
+            rows = [row for row in study if (row.gold_aspect or row.aspect, row.level, row.statistic) ==
+                    (aspect, level, statistic)]  # fmt: skip
+            groups = sorted(dict.fromkeys(map(_group, rows)), key=lambda group: group == "all")
+            names = {
+                (row.judge, row.signature, row.aspect): str(labels[row.judge, row.signature])
+                + ("" if row.aspect == aspect else f" ({row.aspect})")
+                for row in rows
+            }
+            yield pivot(
+                rows,
+                line=lambda row: (row.judge, row.signature, row.aspect),
+                column=_group,
+                show=_cell,
+                lines=names,
+                columns={group: group for group in groups},
+                heads=["evaluator"],
+                title=f"{aspect}: {statistic} of evaluators with people, {level} level",
+            )
 
     def long_rows(self, study: Study) -> list[dict[str, Any]]:
-        """Return the rows of the study for CSV."""
-        return custom_benchmark.long_rows(study)
+        """Return the rows of the study with the fields of its CSV file."""
+        cells = ({**row.details, **row.model_dump(exclude={"details"})} for row in study)
+        return [{name: row.get(name) for name in _LONG_COLUMNS} for row in cells]
+
+
+def _group(row: Row) -> str:
+    if row.domain is not None:
+        return row.domain
+    if row.category is not None:
+        return f"category: {row.category}"
+    return f"{row.details['by']}: {row.details['group']}" if "group" in row.details else "all"
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or row.value is None:
+        return number(None)
+    shown = with_interval(row.value, row.low, row.high, 2) if _group(row) == "all" else number(row.value, 2)
+    return with_missing(shown, row.missing)
 
 
 class Outcome(NamedTuple):
