@@ -9,6 +9,7 @@ The pages keep their places (docs/, reports/, design/), so that links between th
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import shutil
 from importlib import import_module
@@ -20,6 +21,7 @@ from summeter import meta
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "docs"
 FOLDERS = ("docs", "reports", "design", "examples/cluster", "ci")
+NOTEBOOKS = "examples/notebooks"
 FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summeter/evaluators/support/checks.py")
 
 
@@ -71,6 +73,19 @@ def llms() -> str:
     return "\n".join(lines) + "\n"
 
 
+def notebook(file: Path) -> str:
+    """Return a notebook as a page: its texts, code and outputs."""
+    parts: list[str] = []
+    for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            forms = output.get("data", {"text/plain": output.get("text")})
+            shown = forms.get("image/svg+xml") or forms.get("text/html")
+            parts.append("".join(shown) if shown else f"```text\n{''.join(forms['text/plain']).rstrip()}\n```")
+    return "\n\n".join(parts).replace(".ipynb)", ".md)") + "\n"
+
+
 def main() -> None:
     shutil.rmtree(OUT, ignore_errors=True)
     for folder in FOLDERS:
@@ -78,6 +93,11 @@ def main() -> None:
     for file in FILES:
         (OUT / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, OUT / file)
+    for file in (ROOT / NOTEBOOKS).glob("*.ipynb"):
+        (OUT / NOTEBOOKS).mkdir(parents=True, exist_ok=True)
+        (OUT / NOTEBOOKS / f"{file.stem}.md").write_text(notebook(file), encoding="utf-8")
+    home = OUT / "docs" / "README.md"
+    home.write_text(home.read_text(encoding="utf-8").replace(".ipynb)", ".md)"), encoding="utf-8")
     for page in (*(OUT / "design").rglob("*.md"), *(OUT / "reports").glob("*.md"), OUT / "CHANGELOG.md"):
         page.write_text("---\nsearch:\n  exclude: true\n---\n" + page.read_text(encoding="utf-8"), encoding="utf-8")
     (OUT / "index.md").write_text((ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")

@@ -121,8 +121,11 @@ def score(
 
 def demo(
     out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")] = Path("runs/demo"),
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
     """Score the bundled example with `support`, without a key or a network, and write a report."""
+    import webbrowser
+
     from summeter.cli.example import NAME, bundled, fresh
     from summeter.data.dataset import load
     from summeter.engine.api import evaluate
@@ -130,7 +133,10 @@ def demo(
 
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
-    print_run(evaluate(loaded, out=out, progress=progress()))
+    run = evaluate(loaded, out=out, progress=progress())
+    print_run(run)
+    if show and not webbrowser.open((run.folder / "report.html").resolve().as_uri()):
+        typer.echo("no browser was found", err=True)
 
 
 def print_run(run: Run, output: Output = TERMINAL, *, quiet: bool = False, full: bool = False) -> None:
