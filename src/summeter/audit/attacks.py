@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from summeter.data.mapping import parse_yaml
+from summeter.data.mapping import read_yaml
 from summeter.records import Fault, InputError, Record, UsageError, faults_in
 
 Place = Literal["summary", "document"]
@@ -63,13 +62,7 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
     name = "the shipped injection set" if file is None else str(file)
     attacks: list[Attack] = []
     faults: list[Fault] = []
-    try:
-        source = resources.files("summeter.audit") / "attacks.yaml" if file is None else Path(file)
-        content = parse_yaml(source.read_text(encoding="utf-8"), Path(name))
-    except OSError as error:
-        raise InputError.at(name, None, None, f"cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError.at(name, None, None, f"is not UTF-8 text: {error}") from error
+    content = read_yaml(Path(__file__).with_name("attacks.yaml") if file is None else Path(file))
     if not isinstance(content, list) or not content:
         raise InputError.at(name, None, None, "is not a list of attacks")
     for number, entry in enumerate(content, 1):

@@ -112,11 +112,8 @@ class StepRow(NamedTuple):
 def read_chain(file: str | Path) -> Chain:
     """Read a chain from a YAML file. Raises InputError with all faults, by line and field."""
     path = Path(file)
-    try:
-        fields = read_mapping(path, "a benchmark needs a name and at least one section")
-        lines, repeated = yaml_lines(path)
-    except OSError as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    fields = read_mapping(path, "a benchmark needs a name and at least one section")
+    lines, repeated = yaml_lines(path)
     faults = list(repetitions(path, repeated))
     names = [name for name in STEPS if name in fields]
     if not names:

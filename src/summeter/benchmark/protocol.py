@@ -12,7 +12,7 @@ interrupted run. Scores in the files, and further runs, are measured in the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -25,7 +25,7 @@ from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.factuality import read_benchmark
 from summeter.data.human import RAW
-from summeter.data.mapping import read_mapping, read_model
+from summeter.data.mapping import read_model
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
 from summeter.meta import card, correlate, protocol_layouts
@@ -33,7 +33,7 @@ from summeter.meta._card import across_tables, mean_tables
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
 from summeter.meta.inputs import context_of
 from summeter.meta.results import Row, Study, judge_labels, payload, pivot
-from summeter.records import InputError, Judgment, Record, UsageError, canonical, nearest
+from summeter.records import Judgment, Record, UsageError, canonical, nearest
 from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
 from summeter.tables import Table, csv_rows, document, number, with_interval, with_missing
@@ -47,7 +47,6 @@ _LONG_COLUMNS = (
     "study", "judge", "signature", "aspect", "gold_aspect", "level", "statistic", "system", "domain", "by", "group",
     "value", "low", "high", "n", "missing", "reason",
 )  # fmt: skip
-REQUIRED_FIELDS = "give at least protocol and data"
 TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """A list of strings; a single string is accepted as a list of one."""
 
@@ -304,14 +303,11 @@ class Outcome(NamedTuple):
 
 def read_config(file: str | Path) -> Config | CustomConfig:
     """Read the settings in a YAML file. Raises InputError with every fault, by line and field."""
-    path = Path(file)
-    try:
-        name = read_mapping(path, REQUIRED_FIELDS).get("protocol")
-    except OSError as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    if name == OWN:
-        return read_model(path, CustomConfig, REQUIRED_FIELDS)
-    return read_model(path, Config, REQUIRED_FIELDS)
+
+    def model(settings: Mapping[str, Any]) -> type[Config | CustomConfig]:
+        return CustomConfig if settings.get("protocol") == OWN else Config
+
+    return read_model(Path(file), model, "give at least protocol and data")
 
 
 def run_protocol(

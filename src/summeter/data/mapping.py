@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -18,22 +18,20 @@ Location = tuple[str | int, ...]
 """The path to a value, such as ("questions", 0, "name")."""
 
 
-def read_model(path: Path, model: type[_M], least: str) -> _M:
-    """Return the contents of a YAML file as a `model`.
+def read_model(path: Path, model: type[_M] | Callable[[Mapping[str, Any]], type[_M]], least: str) -> _M:
+    """Return the contents of a YAML file as a `model`, which can be chosen by a function of the contents.
 
     Raises InputError with all faults, by line and field. `least` describes the required contents, for the message if
     the file is not a mapping.
     """
-    try:
-        settings = read_mapping(path, least)
-        lines, repeated = yaml_lines(path)
-    except OSError as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    settings = read_mapping(path, least)
+    lines, repeated = yaml_lines(path)
     faults = list(repetitions(path, repeated))
+    chosen: type[_M] = model if isinstance(model, type) else model(settings)
     try:
-        record = model.model_validate(settings)
+        record = chosen.model_validate(settings)
     except ValidationError as error:
-        raise in_order([*faults, *faults_of(path, lines, error, model)]) from error
+        raise in_order([*faults, *faults_of(path, lines, error, chosen)]) from error
     if faults:
         raise in_order(faults)
     return record
@@ -54,10 +52,12 @@ def read_mapping(path: Path, least: str) -> dict[str, Any]:
 def read_yaml(path: Path) -> Any:
     """Return the value in a YAML file.
 
-    Raises InputError if the file is not UTF-8 or not valid YAML, and OSError if it cannot be opened.
+    Raises InputError if the file cannot be read, is not UTF-8 or is not valid YAML.
     """
     try:
         text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
     return parse_yaml(text, path)

@@ -129,10 +129,7 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
     """
     from summeter.data.mapping import read_yaml
 
-    try:
-        value = read_yaml(file)
-    except OSError as error:
-        raise InputError.at(file, None, None, f"cannot be read as a file of aspects: {error.strerror}") from error
+    value = read_yaml(file)
     several = isinstance(value, list)
     try:
         aspects = _AspectFile.model_validate(value if several else [value]).root

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from summeter._version import __version__
 from summeter.data.atomic import building, check_folder, write_text
-from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
+from summeter.data.mapping import faults_of, in_order, read_model, yaml_lines
 from summeter.engine.progress import Progress, in_notebook
-from summeter.records import Fault, InputError, nearest
+from summeter.records import InputError, nearest
 from summeter.training.base import Task, Training
 from summeter.training.split import text_hash
 from summeter.training.work import Work, check_space, record_evaluation
@@ -77,37 +77,23 @@ def train(
 
 def read_task(config: str | Path | Mapping[str, Any]) -> Task:
     """Return the training that the settings describe, after reading and checking its data."""
-    if isinstance(config, Mapping):
-        return read_settings(config, None).task(Path())
-    path = Path(config)
+    file = Path("settings") if isinstance(config, Mapping) else Path(config)
+
+    def model(values: Mapping[str, Any]) -> type[Training]:
+        kind = values.get("kind")
+        if kind not in KINDS:
+            problem = "is missing" if kind is None else f"{kind!r} is unknown{nearest(kind, KINDS)}"
+            line = None if isinstance(config, Mapping) else yaml_lines(file)[0].get(("kind",))
+            raise InputError.at(file, line, "kind", f"{problem}; kinds: {', '.join(KINDS)}")
+        return kind_named(str(kind))
+
+    if not isinstance(config, Mapping):
+        return read_model(file, model, "a training file needs at least kind and data").task(file.parent)
+    settings = model(config)
     try:
-        settings = read_mapping(path, "a training file needs at least kind and data")
-    except OSError as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    return read_settings(settings, path).task(path.parent)
-
-
-def read_settings(values: Mapping[str, Any], path: Path | None) -> Training:
-    """Validate settings; `path` is the file from which they were read, or None for a mapping.
-
-    Raises InputError with all errors, each with its line and field.
-    """
-    lines, repeated = ({}, []) if path is None else yaml_lines(path)
-    file = Path("settings") if path is None else path
-    faults = list(repetitions(file, repeated))
-    kind = values.get("kind")
-    if kind not in KINDS:
-        problem = "is missing" if kind is None else f"{kind!r} is unknown{nearest(kind, KINDS)}"
-        faults.append(Fault(str(file), lines.get(("kind",)), "kind", f"{problem}; kinds: {', '.join(KINDS)}"))
-        raise in_order(faults)
-    settings = kind_named(str(kind))
-    try:
-        checked = settings.model_validate(values)
+        return settings.model_validate(config).task(Path())
     except ValidationError as error:
-        raise in_order([*faults, *faults_of(file, lines, error, settings)]) from error
-    if faults:
-        raise in_order(faults)
-    return checked
+        raise in_order(list(faults_of(file, {}, error, settings))) from error
 
 
 def kind_named(kind: str) -> type[Training]:

@@ -91,7 +91,7 @@ class TestOwnAspect:
         assert f"{file}{said}" in str(caught.value)
 
     def test_no_file_and_no_text(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="cannot be read as a file of aspects"):
+        with pytest.raises(InputError, match="cannot be read: No such file"):
             ReasonThenScore(aspect_file=tmp_path / "absent.yaml")
         (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
         with pytest.raises(InputError, match="is not UTF-8 text"):

@@ -267,10 +267,7 @@ def read_checklist(file: Path) -> tuple[Question, ...]:
     """
     from summeter.data.mapping import read_yaml
 
-    try:
-        value = read_yaml(file)
-    except OSError as error:
-        raise InputError.at(file, None, None, f"cannot be read as a checklist: {error.strerror}") from error
+    value = read_yaml(file)
     if not isinstance(value, list):
         raise InputError.at(file, None, None, "must be a list of questions")
     try:
