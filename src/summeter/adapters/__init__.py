@@ -115,15 +115,22 @@ def _results(run: Run) -> dict[str, dict[str, Result]]:
     """Return the results of each judge and aspect by document."""
     scores = list(run.scores())
     several = len({(score.judge, score.signature) for score in scores if score.aspect != "composite"}) > 1
-    reasons: dict[tuple[str, str, str], list[str]] = {}
-    for judgment in run.judgments():
-        wrong = judgment.label == 0 if judgment.label is not None else judgment.target.unit == "summary"
-        if judgment.reason and (wrong or judgment.status != "ok"):
-            key = (str(judgment.target.document_id), judgment.signature, judgment.aspect)
-            reasons.setdefault(key, []).append(judgment.reason)
+    reasons = reasons_of(run)
     results: dict[str, dict[str, Result]] = {}
     for score in scores:
         name = f"{score.judge}/{score.aspect}" if several else score.aspect
-        reason = "; ".join(dict.fromkeys(reasons.get((score.doc_id, score.signature, score.aspect), ())))
+        reason = reasons.get((score.doc_id, score.system, score.signature, score.aspect), "")
         results.setdefault(name, {})[score.doc_id] = Result(score.value, reason)
     return results
+
+
+def reasons_of(run: Run) -> dict[tuple[str, str, str, str], str]:
+    """Return the reasons for what judges marked down, by document, system, signature and aspect."""
+    reasons: dict[tuple[str, str, str, str], dict[str, None]] = {}
+    for judgment in run.judgments():
+        wrong = judgment.label == 0 if judgment.label is not None else judgment.target.unit == "summary"
+        if judgment.reason and (wrong or judgment.status != "ok"):
+            target = judgment.target
+            key = (target.document_id, str(target.system), judgment.signature, judgment.aspect)
+            reasons.setdefault(key, {})[judgment.reason] = None
+    return {key: "; ".join(found) for key, found in reasons.items()}
