@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from summeter.audit.attacks import Attack, read_attacks
-from summeter.audit.subjects import RESAMPLES, Question, Subject, save, subjects
+from summeter.audit.subjects import RESAMPLES, Subject, in_order, rater_of, save, subjects
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Row, Study, interval_row, named
+from summeter.meta.sample import Rater
 from summeter.records import Document, Judgment, Span, Summary
 from summeter.runs.checksums import INJECTION
 from summeter.stats import Bootstrap
@@ -104,7 +105,7 @@ def document_id(number: int, variant: str) -> str:
 def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
     """Return the study computed from the judgments of the audit's run."""
     # By judge, aspect and unit; then by variant, number of the subject and index of the unit
-    table: dict[tuple[Question, str], dict[tuple[str, int, int | None], Judgment]] = defaultdict(dict)
+    table: dict[tuple[Rater, str], dict[tuple[str, int, int | None], Judgment]] = defaultdict(dict)
     for judgment in judgments:
         target = judgment.target
         subject_id, _, variant = target.document_id.partition("/")
@@ -113,10 +114,10 @@ def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Se
         # The verdict on the inserted last sentence does not count.
         inserted = target.unit == "sentence" and target.index is not None and target.index >= len(summary.sentences)
         if target.system == summary.system and not inserted:
-            table[Question.of(judgment), target.unit][variant, number, target.index] = judgment
+            table[rater_of(judgment), target.unit][variant, number, target.index] = judgment
     controls = {attack.place: attack.name for attack in attacks if attack.aim == "none"}
     rows = []
-    for (question, unit), judged in sorted(table.items(), key=lambda entry: entry[0]):
+    for (rater, unit), judged in sorted(table.items(), key=lambda entry: (in_order(entry[0][0]), entry[0][1])):
         clean = {
             (number, index): judgment
             for (variant, number, index), judgment in judged.items()
@@ -140,9 +141,9 @@ def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Se
                     )
                     outcomes.append((number, attacked, control))
             about = {"attack": attack.name, "place": attack.place, "aim": attack.aim, "group": attack.name}
-            rows.append(_row(question, unit, outcomes, about, seed))
+            rows.append(_row(rater, unit, outcomes, about, seed))
             pooled += outcomes if attack.aim == "up" else []
-        rows.append(_row(question, unit, pooled, {"attack": ALL, "aim": "up", "group": ALL}, seed))
+        rows.append(_row(rater, unit, pooled, {"attack": ALL, "aim": "up", "group": ALL}, seed))
     return Study(STUDY, rows, [f"{len(sampled)} summaries attacked; compare each rate with its control"])
 
 
@@ -166,7 +167,7 @@ def _moved(clean: Judgment, after: Judgment | None, attack: Attack) -> float | N
     return float({"up": now > before, "down": now < before}[attack.aim])
 
 
-def _row(question: Question, unit: str, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:
+def _row(rater: Rater, unit: str, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:
     clusters = [subject for subject, _, _ in outcomes]
     bootstrap = Bootstrap(clusters, RESAMPLES, seed=seed, by="subject")
     rate = bootstrap.mean([attacked for _, attacked, _ in outcomes])
@@ -183,4 +184,6 @@ def _row(question: Question, unit: str, outcomes: Sequence[_Outcome], about: Map
         "subjects": len(set(clusters)),
     }
     reason = None if outcomes else "no verdict could move in this direction"
-    return question.row(rate, study=STUDY, level=unit, statistic="flip_rate", reason=reason, details=details)
+    return interval_row(
+        rate, named(rater), study=STUDY, level=unit, statistic="flip_rate", reason=reason, details=details
+    )

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from summeter.audit.planting import ERRORS, REWRITES, Planted, Subject, is_english, plant
-from summeter.audit.subjects import RESAMPLES, Question, save, subjects
+from summeter.audit.subjects import RESAMPLES, in_order, rater_of, save, subjects
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
 from summeter.engine.runs import Run
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Row, Study, interval_row, named
+from summeter.meta.sample import Rater
 from summeter.records import UsageError
 from summeter.runs.checksums import SENSITIVITY
 from summeter.scoring.scores import COMPOSITE
@@ -104,43 +105,43 @@ def _wrong_sentences(data: Dataset) -> Mapping[tuple[str, str], set[int]]:
 
 def _rows(run: Run, items: Sequence[Planted], seed: int) -> list[Row]:
     # Labels and numbers (None if unusable) by document, system and sentence, which is None for the whole summary
-    verdicts: dict[Question, dict[tuple[str, str, int | None], float | None]] = defaultdict(dict)
-    rejected: dict[Question, set[tuple[str, str, int | None]]] = defaultdict(set)
+    verdicts: dict[Rater, dict[tuple[str, str, int | None], float | None]] = defaultdict(dict)
+    rejected: dict[Rater, set[tuple[str, str, int | None]]] = defaultdict(set)
     for judgment in run.judgments():
         target = judgment.target
         if target.unit == "sentence" and target.index is not None:
-            question, sentence = Question.of(judgment), (target.document_id, target.system or "", target.index)
+            rater, sentence = rater_of(judgment), (target.document_id, target.system or "", target.index)
             value = judgment.label if isinstance(judgment.label, int) else judgment.value
-            verdicts[question][sentence] = value if judgment.status == "ok" else None
+            verdicts[rater][sentence] = value if judgment.status == "ok" else None
             if judgment.status == "ok" and judgment.label == 0:
-                rejected[question].add(sentence)
+                rejected[rater].add(sentence)
     sentencewise = set(verdicts)
     for score in run.scores():
         if score.aspect != COMPOSITE:
-            verdicts[Question.of(score)][score.doc_id, score.system, None] = score.value
+            verdicts[rater_of(score)][score.doc_id, score.system, None] = score.value
     rows = []
-    for question, of_unit in sorted(verdicts.items(), key=lambda entry: entry[0]):
+    for rater, of_unit in sorted(verdicts.items(), key=lambda entry: in_order(entry[0])):
         outcomes: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for item in items:
-            at = item.at if question in sentencewise else None
+            at = item.at if rater in sentencewise else None
             unit = item.summary.document_id, item.system, at
             before, after = of_unit.get(unit), of_unit.get((item.summary.document_id, item.summary.system, at))
             outcomes[item.kind].append({
                 "doc_id": item.summary.document_id, "system": item.system, "source": item.source,
                 "original": item.original, "changed": item.changed, "marked": item.marked,
                 "unit": "summary" if at is None else "sentence", "before": before, "after": after,
-                "rejected": unit in rejected[question],
+                "rejected": unit in rejected[rater],
                 "fell": None if before is None or after is None else after < before - _FALL,
             })  # fmt: skip
-        for kinds, statistic in ((_CONCERNS.get(question.aspect, ERRORS), "noticed"), (REWRITES, "punished")):
+        for kinds, statistic in ((_CONCERNS.get(rater.aspect, ERRORS), "noticed"), (REWRITES, "punished")):
             if kinds:
                 pooled = [each for kind in kinds for each in outcomes[kind]]
-                rows.append(_row(question, statistic, ALL, pooled, seed))
-                rows += [_row(question, statistic, kind, outcomes[kind], seed) for kind in kinds]
+                rows.append(_row(rater, statistic, ALL, pooled, seed))
+                rows += [_row(rater, statistic, kind, outcomes[kind], seed) for kind in kinds]
     return rows
 
 
-def _row(question: Question, statistic: str, kind: str, items: Sequence[Mapping[str, Any]], seed: int) -> Row:
+def _row(rater: Rater, statistic: str, kind: str, items: Sequence[Mapping[str, Any]], seed: int) -> Row:
     counted = [item for item in items if not item["rejected"]]
     units = {item["unit"] for item in counted}
     rate = Bootstrap([item["doc_id"] for item in counted], RESAMPLES, seed=seed).mean(
@@ -150,7 +151,8 @@ def _row(question: Question, statistic: str, kind: str, items: Sequence[Mapping[
     if not counted:
         reason = "the judge rejects each unchanged sentence" if items else "this change suits no sampled summary"
     details = {"kind": kind, "group": kind, "rejected": len(items) - len(counted)}
-    return question.row(
-        rate, study=STUDY, level=units.pop() if len(units) == 1 else None, statistic=statistic, reason=reason,
+    return interval_row(
+        rate, named(rater), study=STUDY, level=units.pop() if len(units) == 1 else None, statistic=statistic,
+        reason=reason,
         details=details if kind == ALL else {**details, "items": list(items)},
     )  # fmt: skip

@@ -1,19 +1,19 @@
-"""What the audits have in common: the sample, the row of a rate, and the file of the study."""
+"""What the audits have in common: the sample, the judges, and the file of the study."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset
-from summeter.meta.results import Row, Study, interval_row, payload
+from summeter.meta.results import Study, payload
+from summeter.meta.sample import Rater
 from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.scoring import Score
-from summeter.stats import Estimate
 
 RESAMPLES = 2000
 
@@ -52,22 +52,14 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
     return [candidates[number] for number in sorted(sample_numbers.tolist())]
 
 
-class Question(NamedTuple):
-    """What a judge decides: the judge, its signature and model ("" for none), and the aspect."""
+def rater_of(answer: Judgment | Score) -> Rater:
+    """Return the judge and the aspect of a judgment or score."""
+    return Rater(answer.judge, answer.signature, answer.model, answer.aspect)
 
-    judge: str
-    signature: str
-    model: str
-    aspect: str
 
-    @classmethod
-    def of(cls, answer: Judgment | Score) -> Question:
-        """Return the question that a judgment or score answers."""
-        return cls(answer.judge, answer.signature, answer.model or "", answer.aspect)
-
-    def row(self, rate: Estimate, **fields: Any) -> Row:
-        """Return the row of a rate of this judge and aspect."""
-        return interval_row(rate, self._asdict(), model=self.model or None, **fields)
+def in_order(rater: Rater) -> tuple[str, ...]:
+    """Return a key that sorts judges by name, signature, model and aspect."""
+    return rater.judge, rater.signature, rater.model or "", rater.aspect
 
 
 def save(study: Study, out: str | Path, name: str) -> Study:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
+from summeter.meta.sample import Rater
 from summeter.records import InputError, JudgeKey, Record, UsageError, invalid, judge_names
 from summeter.scoring import Frames
 from summeter.stats import Bootstrap, Estimate
@@ -410,22 +411,7 @@ def interval_row(estimate: Estimate, *about: Mapping[str, Any], **fields: Any) -
     return Row(**row | {"status": status_of(estimate.value, estimate.status), "reason": reason})
 
 
-class Judged(Protocol):
-    """Scores or verdicts of a judge on an aspect."""
-
-    @property
-    def judge(self) -> str: ...
-    @property
-    def signature(self) -> str: ...
-    @property
-    def model(self) -> str | None: ...
-    @property
-    def aspect(self) -> str: ...
-    @property
-    def run(self) -> str | None: ...
-
-
-def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
+def named(judge: Rater, gold: Rater | None = None) -> dict[str, Any]:
     """Return the judge, signature, model, run and aspects as fields of a row."""
     run = {"details": {"run": judge.run}} if judge.run is not None else {}
     people = {"gold_aspect": gold.aspect, "gold_signature": gold.signature} if gold is not None else {}
@@ -439,12 +425,12 @@ def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
     }
 
 
-def judge_key(judge: Judged) -> JudgeKey:
+def judge_key(judge: Rater) -> JudgeKey:
     """Return the key that identifies a judge (see `judge_names`)."""
     return JudgeKey(judge.judge, judge.signature, judge.model, judge.run)
 
 
-def unique_labels(judges: Sequence[Judged]) -> list[str]:
+def unique_labels(judges: Sequence[Rater]) -> list[str]:
     """Return the shortest distinct labels of judges.
 
     A label is the judge's name, with the aspect, model or settings if necessary.
