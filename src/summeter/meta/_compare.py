@@ -13,7 +13,7 @@ documents; for Pearson's correlation, Williams' test is reported too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, combinations, islice
 from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple
@@ -70,17 +70,7 @@ _MAX_RESAMPLES = 1000
 """Maximum number of resamples for an interval of a difference of correlations, which are slow to compute."""
 
 
-class SystemTests(Significance):
-    """Settings of the comparison of systems."""
-
-    documents: Annotated[str, Choice(Documents, "documents")] = Field(
-        Documents.SHARED,
-        description="Rank systems by their means over the documents that all systems have (shared), or over all "
-        "documents of each system (all); pairs are always compared on their common documents.",
-    )
-
-
-class CompareOptions(Selection, GoldAtLeast, By, SystemTests):
+class CompareOptions(Selection, GoldAtLeast, By, Significance):
     """The options of `compare`."""
 
     of: Annotated[str | None, Choice(CompareTarget, "of")] = Field(
@@ -95,6 +85,11 @@ class CompareOptions(Selection, GoldAtLeast, By, SystemTests):
     )
     coefficient: Annotated[str, Choice(CORRELATIONS, "coefficient")] = Field(
         "pearson", description="Coefficient of the agreement with people."
+    )
+    documents: Annotated[str, Choice(Documents, "documents")] = Field(
+        Documents.SHARED,
+        description="Rank systems by their means over the documents that all systems have (shared), or over all "
+        "documents of each system (all); pairs are always compared on their common documents.",
     )
     seed: int | None = Field(None, description="Random seed; default: the seed of the (first) run.")  # type: ignore[assignment]
 
@@ -227,24 +222,23 @@ def _compare(series: Sequence[Sample], context: Context, options: CompareOptions
                 compared = Comparison(
                     values, differences, judge.aspect, options.alpha, scoreless=scoreless, groups=ranked
                 )
-                results = _Results(means, compared, about, options, SYSTEM_DIFFERENCE)
-                rows += results.rows()
+                rows += _rows(means, compared, about, options, SYSTEM_DIFFERENCE)
                 where = f" in {group.value}" if group.column else ""
-                notes += [*results.sentences(f"By {label}{where}"), *note]
+                notes += [*_sentences(compared, f"By {label}{where}"), *note]
     return Study(STUDY, rows, notes)
 
 
 def _means(
-    table: Mapping[str, Floats], shared: SharedDocuments, about: Mapping[str, Any], testing: SystemTests
+    table: Mapping[str, Floats], shared: SharedDocuments, about: Mapping[str, Any], options: CompareOptions
 ) -> tuple[dict[str, Row], list[str]]:
     """Return a row with the mean of each system, and a note if systems have different documents.
 
     The mean is over the documents of the system's ranking, or over all of its documents if it is not ranked.
     """
-    of_all = testing.documents == Documents.ALL
+    of_all = options.documents == Documents.ALL
     rows = {}
     for name, values in table.items():
-        bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
+        bootstrap = Bootstrap(len(values), options.resamples, options.confidence, options.seed or 0)
         scored = int((~np.isnan(values)).sum())
         ranking = shared.ranking_of.get(name) if not of_all else 1 if scored else None
         counted = (
@@ -255,7 +249,7 @@ def _means(
             about,
             system=name,
             statistic="mean",
-            details={"documents": str(testing.documents), "own_documents": scored, "ranking": ranking},
+            details={"documents": str(options.documents), "own_documents": scored, "ranking": ranking},
         )
     if shared.note is None:
         return rows, []
@@ -265,60 +259,55 @@ def _means(
     return rows, [f"{about['aspect']}: {shared.means_note}"]
 
 
-@dataclass(frozen=True)
-class _Results:
-    """The rows of members (systems or judges) by name, and the comparison of all pairs of members.
+def _rows(
+    members: Mapping[str, Row],
+    compared: Comparison,
+    about: Mapping[str, Any],
+    testing: Significance,
+    statistic: str,
+    fields: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[Row]:
+    """Yield the rows of members (systems or judges), given by name, and those of their pairs and clusters.
 
     `fields` are additional fields of the row of each pair.
     """
-
-    members: Mapping[str, Row]
-    comparison: Comparison
-    about: Mapping[str, Any]
-    testing: Significance
-    statistic: str
-    fields: Sequence[Mapping[str, Any]] = ()
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the rows of the members, pairs and clusters."""
-        compared = self.comparison
-        yield from self.members.values()
-        for place, pair in enumerate(compared.pairs):
-            test = {"method": pair.method, "units": pair.units, "unit": pair.by}
-            fields = self.fields[place : place + 1]
-            yield pair_row(pair, self.testing.alpha, self.about, *fields, statistic=self.statistic, details=test)
-        undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
-        for name, row in self.members.items():
-            number = compared.clusters[name]
-            part = next(part for part in compared.parts if name in part.values or part is compared.parts[-1])
-            reason = "no value to rank by" if row.value is None else "not ranked"
-            same = {name: row.details[name] for name in ("run", "ranking") if name in row.details}
-            details = {
-                "member": name,
-                "of": row.value,
-                "equals": [] if number is None else [other for other, at in part.clusters.items() if at == number],
-                "not_told_apart": [other for other in self.members if {name, other} in undecided],
-                "alpha": self.testing.alpha,
+    yield from members.values()
+    for place, pair in enumerate(compared.pairs):
+        test = {"method": pair.method, "units": pair.units, "unit": pair.by}
+        yield pair_row(pair, testing.alpha, about, *fields[place : place + 1], statistic=statistic, details=test)
+    undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
+    for name, row in members.items():
+        number = compared.clusters[name]
+        part = next(part for part in compared.parts if name in part.values or part is compared.parts[-1])
+        reason = "no value to rank by" if row.value is None else "not ranked"
+        same = {name: row.details[name] for name in ("run", "ranking") if name in row.details}
+        details = {
+            "member": name,
+            "of": row.value,
+            "equals": [] if number is None else [other for other, at in part.clusters.items() if at == number],
+            "not_told_apart": [other for other in members if {name, other} in undecided],
+            "alpha": testing.alpha,
+        }
+        yield row.model_copy(
+            update={
+                "statistic": "cluster",
+                "value": None if number is None else float(number),
+                "status": status_of(number),
+                "reason": None if number is not None else reason,
+                "p": None,
+                "low": None,
+                "high": None,
+                "interval": None,
+                "details": {**about.get("details", {}), **same, **details},
             }
-            yield row.model_copy(
-                update={
-                    "statistic": "cluster",
-                    "value": None if number is None else float(number),
-                    "status": status_of(number),
-                    "reason": None if number is not None else reason,
-                    "p": None,
-                    "low": None,
-                    "high": None,
-                    "interval": None,
-                    "details": {**self.about.get("details", {}), **same, **details},
-                }
-            )
+        )
 
-    def sentences(self, by: str) -> Iterator[str]:
-        """Yield the verdict and the note on clusters, each beginning with `by`."""
-        yield f"{by}: {self.comparison.verdict()}"
-        if note := self.comparison.cluster_note():
-            yield f"{by}: {note}"
+
+def _sentences(compared: Comparison, by: str) -> Iterator[str]:
+    """Yield the verdict and the note on clusters, each beginning with `by`."""
+    yield f"{by}: {compared.verdict()}"
+    if note := compared.cluster_note():
+        yield f"{by}: {note}"
 
 
 def pair_row(pair: PairDifference, alpha: float, *about: Mapping[str, Any], **fields: Any) -> Row:
@@ -461,9 +450,9 @@ def _judges(judge: JudgeInput, gold: Gold, options: CompareOptions) -> Study:
             sentences.append(f"{judges[0].gold.aspect}: only {judges[0].judge.judge} judged it, so nothing is compared")
             continue
         for family in _judge_families(by_name, options.by):
-            for compared, by in _of_judges(family, task):
-                rows += compared.rows()
-                sentences += compared.sentences(by)
+            for of_group, said in _of_judges(family, task):
+                rows += of_group
+                sentences += said
     if not rows:
         raise UsageError("a comparison needs at least 2 judges of the same aspect; give further runs")
     return Study(STUDY, rows, sentences)
@@ -487,8 +476,8 @@ def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[li
     yield [part for part in split.values() if len(part[1]) > 1]
 
 
-def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_Results, str]]:
-    """Yield the results of each group, and the text with which the group's sentences begin."""
+def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[Iterator[Row], Iterator[str]]]:
+    """Yield the rows and the sentences of each group."""
     tested_groups = judge_differences([judges for _, judges in family], task)
     for (group, judges), tested in zip(family, tested_groups, strict=True):
         gold = next(iter(judges.values())).gold
@@ -507,9 +496,10 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
         pairs, fields = [pair for pair, _ in tested], [pair_fields for _, pair_fields in tested]
         values = {name: row.value for name, row in members.items()}
         comparison = Comparison(values, pairs, gold.aspect, task.testing.alpha, verb=AGREES_BETTER)
-        compared = _Results(members, comparison, about, task.testing, f"{task.coefficient}_difference", fields)
         where = f" in {group.value}" if group.column else ""
-        yield compared, f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
+        by = f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
+        rows = _rows(members, comparison, about, task.testing, f"{task.coefficient}_difference", fields)
+        yield rows, _sentences(comparison, by)
 
 
 def judge_differences(

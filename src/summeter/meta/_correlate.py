@@ -26,7 +26,6 @@ from summeter.meta.options import (
     CommandLine,
     Draws,
     GoldAtLeast,
-    MinItems,
     Selection,
     study,
 )
@@ -38,7 +37,7 @@ from summeter.stats.correlation import CORRELATIONS
 STUDY = "correlation"
 
 
-class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Coefficients, Draws):
+class CorrelateOptions(Selection, GoldAtLeast, By, Coefficients, Draws):
     """The options of `correlate`."""
 
     known: ClassVar[Sequence[str]] = (*CORRELATIONS, PAIRWISE)
@@ -47,6 +46,7 @@ class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Coefficients, Draws
         Average.POOLED,
         description="Correlate all values at once (pooled), or average correlations within each document or system.",
     )
+    min_items: int = Field(1, ge=1, description="Leave out systems or documents with fewer items.")
     only_significant: Annotated[float | None, CommandLine(metavar="P")] = Field(
         None,
         description="Average only groups whose p-value is at most this (REALSumm uses .05).",

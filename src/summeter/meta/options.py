@@ -170,14 +170,15 @@ def explained(error: ErrorDetails) -> str:
     return f"{name}: {expected}" if expected == error["msg"] else f"{name} must be {expected}, not {value!r}"
 
 
-class Aspects(Options):
-    """Selection of aspects."""
+class Judges(Options):
+    """Selection of judges and aspects."""
 
     aspect: Annotated[str | Sequence[str] | None, CommandLine(metavar="A|JUDGE:GOLD")] = Field(
         None,
         description="Aspect to study, or JUDGE:GOLD if judges and people use different names. Repeatable. "
         "Default: all aspects that both judged.",
     )
+    judge: str | None = Field(None, description="Study only this judge (name or signature).")
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -190,7 +191,7 @@ class Aspects(Options):
     def aspect_pairs(self) -> list[tuple[str, str]]:
         """The judges' name and people's name for each selected aspect.
 
-        >>> Aspects(aspect=["fluency", "overall: coherence"]).aspect_pairs
+        >>> Judges(aspect=["fluency", "overall: coherence"]).aspect_pairs
         [('fluency', 'fluency'), ('overall', 'coherence')]
         """
         sides = [[side.strip() for side in aspect.partition(":")[::2]] for aspect in self.aspects]
@@ -205,12 +206,6 @@ class Aspects(Options):
     def gold_aspects(self) -> list[str]:
         """People's name for each selected aspect."""
         return [gold for _, gold in self.aspect_pairs]
-
-
-class Judges(Aspects):
-    """Selection of judges and aspects."""
-
-    judge: str | None = Field(None, description="Study only this judge (name or signature).")
 
 
 class By(Options):
@@ -266,12 +261,6 @@ class GoldAtLeast(People):
     """Threshold that turns human values into labels 0 and 1."""
 
     gold_at_least: float | None = Field(None, description="Human values of at least this count as 1, others as 0.")
-
-
-class MinItems(Options):
-    """Minimum number of items in a mean."""
-
-    min_items: int = Field(1, ge=1, description="Leave out systems or documents with fewer items.")
 
 
 class Draws(Options):
