@@ -17,6 +17,7 @@ from summeter.data.presets.sentences import COGENSUMM, FRANK, QAGS, STORYSUMM, T
 from summeter.data.presets.spans import DIASUMFACT, FAITHBENCH, RAGTRUTH, XSUMFAITH
 from summeter.data.presets.summeval import SHEN2023, SUMMEVAL
 from summeter.data.presets.tables import TABLES
+from summeter.data.presets.traces import OPENAI_BATCH, TRACES
 from summeter.records import UsageError, nearest
 
 __all__ = ["PRESETS", "LayoutError", "Preset", "preset_named"]
@@ -26,7 +27,7 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         TABLES, FINESURE, UNISUMEVAL, SUMMEVAL, SHEN2023, FRANK, REALSUMM, LITE3PYRAMID, QAGS, AGGREFACT, TYPES,
         LLM_AGGREFACT, SUMMAC, FACTCC, COGENSUMM, POLYTOPE, XSUMFAITH, TOFUEVAL, RAGTRUTH, FAITHBENCH, STORYSUMM, ROSE,
-        SUMMEDITS, DIALSUMMEVAL, DIASUMFACT, BUMP, GOFIGURE, STORY_SUMMEVAL, SUMMEVAL_OP,
+        SUMMEDITS, DIALSUMMEVAL, DIASUMFACT, BUMP, GOFIGURE, STORY_SUMMEVAL, SUMMEVAL_OP, OPENAI_BATCH, TRACES,
     )
 }  # fmt: skip
 

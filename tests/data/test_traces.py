@@ -1,0 +1,79 @@
+"""Logs of a summarizer as data: batches of OpenAI, traces of Langfuse, Phoenix and MLflow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.data.dataset import Dataset, load
+from summeter.records import InputError
+
+TEXT, SHORT = "It rained all day in Oln.", "It rained."
+MESSAGES = [{"role": "system", "content": "Summarize."}, {"role": "user", "content": TEXT}]
+
+
+def put(file: Path, rows: list[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def texts(data: Dataset) -> list[tuple[str, str, str]]:
+    return [(data.documents[each.document_id].text, each.text, each.system) for each in data.summaries]
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_batch_of_openai(tmp_path: Path, api: str) -> None:
+    given = {"messages": MESSAGES} if api == "chat" else {"input": TEXT}
+    message = {"role": "assistant", "content": SHORT}
+    parts = {"role": "assistant", "type": "message", "content": [{"type": "output_text", "text": SHORT}]}
+    written = {"choices": [{"message": message}]} if api == "chat" else {"output": [{"type": "reasoning"}, parts]}
+    requests = [{"custom_id": name, "url": "/v1", "body": {"model": "gpt", **given}} for name in ("a", "b", "c")]
+    results = [
+        {"custom_id": "b", "response": {"status_code": 429, "body": {}}, "error": None},
+        {"custom_id": "a", "response": {"status_code": 200, "body": written}, "error": None},
+    ]
+    files = [put(tmp_path / "requests.jsonl", requests), put(tmp_path / "results.jsonl", results)]
+    data = load(files, preset="openai_batch")
+    assert texts(data) == [(TEXT, SHORT, "gpt")]
+    assert [each.document_id for each in data.summaries] == ["a"]
+    assert [each.message.split()[0] for each in data.warnings] == ["b", "c"]
+
+
+LANGFUSE = {"id": "o1", "traceId": "t1", "type": "GENERATION", "model": "m", "input": MESSAGES, "output": SHORT}
+PHOENIX = {
+    "span_kind": "LLM", "context": {"span_id": "s1", "trace_id": "t1"},
+    "attributes": {
+        "input": {"value": json.dumps({"messages": MESSAGES})}, "output": {"value": SHORT}, "llm": {"model_name": "m"},
+    },
+}  # fmt: skip
+FLAT = {
+    "context.span_id": "s1", "context.trace_id": "t1", "attributes.input.value": TEXT,
+    "attributes.output.value": json.dumps({"summary": SHORT}), "attributes.llm.model_name": "m",
+}  # fmt: skip
+MLFLOW = {"trace_id": "t1", "request": {"document": TEXT, "words": 20}, "response": SHORT}
+
+
+@pytest.mark.parametrize(
+    ("row", "system", "ids"),
+    [
+        (LANGFUSE, "m", {"trace_id": "t1", "observation_id": "o1"}),
+        (PHOENIX, "m", {"trace_id": "t1", "span_id": "s1"}),
+        (FLAT, "m", {"trace_id": "t1", "span_id": "s1"}),
+        (MLFLOW, "system", {"trace_id": "t1"}),
+    ],
+    ids=["langfuse", "phoenix", "phoenix-frame", "mlflow"],
+)
+def test_traces(tmp_path: Path, row: dict[str, Any], system: str, ids: dict[str, str]) -> None:
+    data = load(put(tmp_path / "traces.jsonl", [row]), preset="traces")
+    assert texts(data) == [(TEXT, SHORT, system)]
+    assert ids.items() <= data.summaries[0].extra.items()
+
+
+def test_other_spans_are_left_out_and_missing_texts_are_faults(tmp_path: Path) -> None:
+    tool = {**LANGFUSE, "id": "o2", "type": "TOOL", "input": {"query": 1}}
+    assert len(load(put(tmp_path / "a.jsonl", [LANGFUSE, tool]), preset="traces")) == 1
+    with pytest.raises(InputError, match=r"a.jsonl:2: input"):
+        load(put(tmp_path / "a.jsonl", [LANGFUSE, {**LANGFUSE, "id": "o3", "input": {"query": 1}}]), preset="traces")
