@@ -21,6 +21,9 @@ from summeter import meta
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "docs"
 FOLDERS = ("docs", "reports", "design", "examples/cluster", "ci")
+REFERENCES = ("studies.md", "campaign-file.md", "bench-file.md", "glossary.md")
+LATE = "---\nsearch:\n  boost: 0.3\n---\n\n"
+"""The front matter of references, which the search lists after other pages."""
 NOTEBOOKS = "examples/notebooks"
 FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summeter/evaluators/support/checks.py")
 
@@ -28,12 +31,7 @@ FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summe
 def api() -> str:
     """Return the page of the public classes and functions, with a directive of mkdocstrings for each."""
     lines = [
-        "---",
-        "search:",
-        "  boost: 0.3",
-        "---",
-        "",
-        "# Python API",
+        f"{LATE}# Python API",
         "",
         "Names are imported from `summeter`, and those of studies from `summeter.meta`.",
         "",
@@ -98,6 +96,9 @@ def main() -> None:
         (OUT / NOTEBOOKS / f"{file.stem}.md").write_text(notebook(file), encoding="utf-8")
     home = OUT / "docs" / "README.md"
     home.write_text(home.read_text(encoding="utf-8").replace(".ipynb)", ".md)"), encoding="utf-8")
+    for name in REFERENCES:
+        page = OUT / "docs" / name
+        page.write_text(LATE + page.read_text(encoding="utf-8"), encoding="utf-8")
     for page in (*(OUT / "design").rglob("*.md"), *(OUT / "reports").glob("*.md"), OUT / "CHANGELOG.md"):
         page.write_text("---\nsearch:\n  exclude: true\n---\n" + page.read_text(encoding="utf-8"), encoding="utf-8")
     (OUT / "index.md").write_text((ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
