@@ -37,9 +37,9 @@ def test_an_input_that_does_not_vary_weighs_nothing() -> None:
 
 def test_predictions_of_a_fold_do_not_depend_on_its_labels() -> None:
     folds = np.arange(120) % 4
-    before = cross_fit(INPUTS, RATED, "linear", folds).predicted
+    before = cross_fit(INPUTS, RATED, "linear", folds)[2]
     changed = np.where(folds == 2, -RATED, RATED)
-    after = cross_fit(INPUTS, changed, "linear", folds).predicted
+    after = cross_fit(INPUTS, changed, "linear", folds)[2]
     assert np.array_equal(before[folds == 2], after[folds == 2])
     assert not np.array_equal(before[folds == 1], after[folds == 1])
 

@@ -42,7 +42,7 @@ from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
 from summeter.training.card import Card, card_of
 from summeter.training.figures import Figure, figures
-from summeter.training.linear import PENALTIES, CrossFitted, calibrated, cross_fit, need_sklearn
+from summeter.training.linear import PENALTIES, calibrated, cross_fit, need_sklearn
 from summeter.training.ratings import FEWEST, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
 from summeter.training.split import fold_of, split_texts, subset_masks
@@ -343,10 +343,11 @@ def fit_fused(
         if len(np.unique(rated[used])) < 2:
             raise UsageError(f"all ratings of {aspect} outside the test set are equal; remove it from aspects")
         link, (low, high) = links[aspect], ends[aspect]
-        fit: CrossFitted = cross_fit(measured.values[used], rated[used], link, folds[used], how.penalties)
         predicted = np.full(len(rows), np.nan)
-        predicted[used] = fit.predicted
-        combination = fit.combination.model_copy(update={"scale": (low, high)})
+        combination, fitted.penalties[aspect], predicted[used] = cross_fit(
+            measured.values[used], rated[used], link, folds[used], how.penalties
+        )
+        combination = combination.model_copy(update={"scale": (low, high)})
         if link == "linear":
             shares = (predicted[used] - low) / (high - low)
             scale = calibrated(shares, rated[used], ratings.document_codes[used], (low, high), "linear", how.coverage)
@@ -359,7 +360,6 @@ def fit_fused(
         fitted.combinations[aspect] = combination
         fitted.cross_fitted[aspect] = predicted
         fitted.values[aspect] = combination.values(measured.values)
-        fitted.penalties[aspect] = fit.penalty
         fitted.used[aspect] = used
     return fitted
 

@@ -7,7 +7,7 @@ depend on the number of rows: `penalty` times the number of rows is scikit-learn
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -78,17 +78,6 @@ def loss_of(predicted: Floats, labels: Floats, link: Link) -> float:
     return float(-(labels * np.log(probabilities) + (1 - labels) * np.log(1 - probabilities)).mean())
 
 
-class CrossFitted(NamedTuple):
-    """A combination fitted to all rows, with its penalty.
-
-    `predicted` holds the prediction for each row by a fit to the other folds.
-    """
-
-    combination: Combination
-    penalty: float
-    predicted: Floats
-
-
 def choose(inputs: Floats, labels: Floats, link: Link, folds: Ints, penalties: Sequence[float] = PENALTIES) -> float:
     """Return the penalty with the lowest loss of cross-fitted predictions.
 
@@ -103,8 +92,10 @@ def choose(inputs: Floats, labels: Floats, link: Link, folds: Ints, penalties: S
 
 def cross_fit(
     inputs: Floats, labels: Floats, link: Link, folds: Ints, penalties: Sequence[float] = PENALTIES
-) -> CrossFitted:
+) -> tuple[Combination, float, Floats]:
     """Fit a combination to all rows, and predict each fold by a fit to the other folds.
+
+    Returns the combination, its penalty, and the prediction for each row by a fit to the other folds.
 
     `folds` holds the fold of each row, which is the same for all rows of a document. The penalty of each fit is chosen
     only within the folds to which it is fitted, so that the labels of a document do not affect its predictions.
@@ -115,7 +106,7 @@ def cross_fit(
         return fit(x, y, link, penalty)
 
     penalty = choose(inputs, labels, link, folds, penalties)
-    return CrossFitted(fit(inputs, labels, link, penalty), penalty, _by_fold(inputs, labels, folds, fit_rest))
+    return fit(inputs, labels, link, penalty), penalty, _by_fold(inputs, labels, folds, fit_rest)
 
 
 def _by_fold(

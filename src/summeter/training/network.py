@@ -70,11 +70,8 @@ class Schedule(Record):
     patience: int = Field(default=3, ge=1)
 
 
-class Fitted(NamedTuple):
-    """The score on dev after each epoch (None if undefined), and the number of the best epoch, counted from 1."""
-
-    scores: tuple[float | None, ...]
-    best: int
+Scores = tuple[float | None, ...]
+"""The score on dev after each epoch, None if undefined."""
 
 
 class Job(NamedTuple):
@@ -168,7 +165,7 @@ def _loaded(folder: Path) -> Any:
     ).eval()
 
 
-def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
+def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Scores]:
     """Train a head on fixed states, and return its layers and the scores on dev."""
     import torch
     from sklearn.preprocessing import StandardScaler
@@ -186,13 +183,13 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
             return _with_loss(self.layers, states, labels, job)
 
     folder = work.folder / f"head-{digest(rows.tolist(), 16)}"
-    network, fitted = _fitted(job, RegressionHead, lambda indices: {"states": scaled[indices]}, folder, show)
+    network, scores = _fitted(job, RegressionHead, lambda indices: {"states": scaled[indices]}, folder, show)
     first, *rest = _as_arrays(network.layers)
     # Standardisation becomes part of the first layer.
-    return (unscaled(first.weight.T, first.bias, scaler), *rest), fitted
+    return (unscaled(first.weight.T, first.bias, scaler), *rest), scores
 
 
-def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
+def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Scores]:
     """Train the backbone, completely (`full`) or by low-rank adaptation (`lora`), together with its head.
 
     The backbone is written to `folder` as safetensors, and also as model.onnx if the job requires it. Returns the
@@ -235,7 +232,7 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
     def batch(indices: Sequence[int]) -> dict[str, torch.Tensor]:
         return _padded(job, [inputs[index] for index in indices])
 
-    network, fitted = _fitted(job, Judge, batch, work.folder / "network", show)
+    network, scores = _fitted(job, Judge, batch, work.folder / "network", show)
     trained = network.backbone.merge_and_unload() if job.mode == "lora" else network.backbone
     shutil.rmtree(folder, ignore_errors=True)
     with building(folder) as fresh:
@@ -244,13 +241,13 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
         if job.onnx:
             show.note("writing model.onnx")
             write_encoder_onnx(trained, fresh)
-    return _as_arrays(network.layers), fitted
+    return _as_arrays(network.layers), scores
 
 
 def _fitted(
     job: Job, make: Callable[[], torch.nn.Module], batch: Callable[[Sequence[int]], dict[str, Any]], folder: Path,
     show: Progress,
-) -> tuple[Any, Fitted]:  # fmt: skip
+) -> tuple[Any, Scores]:  # fmt: skip
     """Train the network that `make` returns, and load the weights of the epoch that is best on dev.
 
     The network is trained on the job's rows. `batch` returns the inputs for rows given by their indices. `folder` holds
@@ -316,7 +313,7 @@ def _fitted(
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)) if folder.is_dir() else None)
     scores = [row[f"eval_{_DEV}"] for row in trainer.state.log_history if f"eval_{_DEV}" in row]
     network = trainer.model.cpu().eval()
-    return network, Fitted(tuple(None if s == _UNDEFINED else s for s in scores), int(np.argmax(scores)) + 1)
+    return network, tuple(None if score == _UNDEFINED else score for score in scores)
 
 
 def _layers(job: Job, width: int) -> torch.nn.ModuleList:

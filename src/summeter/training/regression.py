@@ -30,11 +30,11 @@ from summeter.training.card import Card, card_of
 from summeter.training.figures import Figure, figures, yes_no_figures
 from summeter.training.linear import CalibrationKind, calibrated, logistic, need_sklearn, ridge
 from summeter.training.network import (
-    Fitted,
     Job,
     Lora,
     Mode,
     Schedule,
+    Scores,
     export,
     need_torch,
     train_head,
@@ -286,16 +286,16 @@ class RegressionTask(Task):
             len(outputs) - 1 if how.span_free else None, how.mode, how.usual_pool,
             how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed, how.onnx,
         )  # fmt: skip
-        fitted: Fitted | None = None
+        scores: Scores | None = None
         layers: tuple[Layer, ...] = ()
         if how.mode == "frozen":
             export(self.backbone, folder, show, onnx=how.onnx)
         else:
-            layers, fitted = train_network(job, folder, work, show)
+            layers, scores = train_network(job, folder, work, show)
         states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
         if how.mode == "frozen":
-            layers, fitted = self._head(job, states[:, :-1], work, show)
-        return self._calibrated(layers, job.outputs, states, folder, fitted)
+            layers, scores = self._head(job, states[:, :-1], work, show)
+        return self._calibrated(layers, job.outputs, states, folder, scores)
 
     def _targets(self) -> tuple[Floats, tuple[str, ...]]:
         """Return the targets and the aspect of each output.
@@ -339,7 +339,7 @@ class RegressionTask(Task):
 
     def _head(
         self, job: Job, states: Floats, work: Work, show: Progress
-    ) -> tuple[tuple[Layer, ...], Fitted | None]:  # fmt: skip
+    ) -> tuple[tuple[Layer, ...], Scores | None]:  # fmt: skip
         if self.how.head == "mlp":
             return train_head(job, states, work, show)
         rated = np.arange(len(job.outputs)) != job.yes_no
@@ -350,7 +350,7 @@ class RegressionTask(Task):
         return (layer,), None
 
     def _calibrated(
-        self, layers: tuple[Layer, ...], outputs: Sequence[str], states: Floats, folder: Path, fitted: Fitted | None
+        self, layers: tuple[Layer, ...], outputs: Sequence[str], states: Floats, folder: Path, scores: Scores | None
     ) -> FittedRegression:
         rated = tuple(name for name in outputs if name != SPAN_FREE)
         span_free = len(rated) if self.how.span_free else None
@@ -381,23 +381,23 @@ class RegressionTask(Task):
         ratings = {aspect: scales[aspect].rated(predicted) for aspect, predicted in values.items()}
         log_odds = None if span_free is None else applied[:, span_free]
         cut = states[:, -1].astype(int).reshape(-1, len(dev))
-        return FittedRegression(head, ratings, folder, cut, fitted, log_odds)
+        return FittedRegression(head, ratings, folder, cut, scores, log_odds)
 
 
 class FittedRegression(NamedTuple):
     """A fitted judge.
 
     `ratings` holds the judge's ratings of all summaries by aspect. `folder` contains the backbone. `cut` holds the
-    numbers of truncated tokens in an array of shape (inputs per summary, summaries). `network` describes the training
-    of the network, or is None if no network was trained. `span_free` holds the log-odds of all summaries from the
-    yes/no output, or is None without such an output.
+    numbers of truncated tokens in an array of shape (inputs per summary, summaries). `scores` holds the scores on dev
+    by epoch, or is None if no network was trained. `span_free` holds the log-odds of all summaries from the yes/no
+    output, or is None without such an output.
     """
 
     head: RegressionHead
     ratings: Mapping[str, Floats]
     folder: Path
     cut: Any
-    network: Fitted | None
+    scores: Scores | None
     span_free: Floats | None
 
 
@@ -422,6 +422,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
     evaluated = task.rows["test" if how.look_at_test else "dev"]
     backbone = task.backbone.model
     cut = fitted.cut
+    scores = [-2.0 if score is None else score for score in fitted.scores or ()]  # lower than any correlation
     common = card_of(task, task.rows, evaluated, listed)
     data = {
         "citation": task.data.card.citation,
@@ -440,7 +441,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
         "split": {**common["split"], "near_duplicates": sum(map(len, task.partition.groups))},
         "max_tokens": fitted.head.max_tokens,
         "cut": {"summaries": int((cut > 0).any(axis=0).sum()), "tokens": int(cut.sum())},
-        "dev": None if fitted.network is None else {"scores": fitted.network.scores, "best_epoch": fitted.network.best},
+        "dev": {"scores": fitted.scores, "best_epoch": scores.index(max(scores)) + 1} if scores else None,
         "scales": {
             aspect: scale.model_dump(exclude={"outputs", "ratings"}) for aspect, scale in fitted.head.scales.items()
         },
