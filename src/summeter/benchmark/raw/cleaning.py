@@ -6,7 +6,6 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from summeter.records import InstallError
 
@@ -23,26 +22,19 @@ _MIN_PAGES = 3
 """Minimum number of pages with a line for it to be a header or footer, in addition to being on most pages."""
 
 
-class Cleaned(NamedTuple):
-    """A cleaned text, and the number of changes of each type."""
-
-    text: str
-    counts: Counter[str]
-
-
-def decode(content: bytes) -> Cleaned:
-    """Decode the content of a text file.
+def decode(content: bytes) -> tuple[str, Counter[str]]:
+    """Decode the content of a text file. Returns the text, and the number of changes of each type.
 
     The encoding is that of the byte order mark, or else UTF-8, or else Windows-1252, which is counted as a change.
     Raises ValueError with the reason if the content cannot be decoded.
 
     >>> decode("naïve".encode("cp1252"))
-    Cleaned(text='naïve', counts=Counter({'encoding windows-1252': 1}))
+    ('naïve', Counter({'encoding windows-1252': 1}))
     """
     for mark, encoding in _BOMS:
         if content.startswith(mark):
             try:
-                return Cleaned(content.decode(encoding), Counter({"encoding " + encoding.removesuffix("-sig"): 1}))
+                return content.decode(encoding), Counter({"encoding " + encoding.removesuffix("-sig"): 1})
             except UnicodeDecodeError as error:
                 raise ValueError(
                     f"has the byte order mark of {encoding} but is not {encoding} text: {error.reason} at byte "
@@ -51,17 +43,17 @@ def decode(content: bytes) -> Cleaned:
     if b"\0" in content:
         raise ValueError("is not text: it contains NUL bytes")
     try:
-        return Cleaned(content.decode("utf-8"), Counter())
+        return content.decode("utf-8"), Counter()
     except UnicodeDecodeError as error:
         try:
-            return Cleaned(content.decode("cp1252"), Counter({"encoding windows-1252": 1}))
+            return content.decode("cp1252"), Counter({"encoding windows-1252": 1})
         except UnicodeDecodeError:
             why = f"is neither UTF-8 nor Windows-1252 text (byte {error.start + 1}). Save it as UTF-8"
             raise ValueError(why) from None
 
 
-def clean(text: str, *, pages: bool = False) -> Cleaned:
-    """Clean a text and count the changes.
+def clean(text: str, *, pages: bool = False) -> tuple[str, Counter[str]]:
+    """Clean a text. Returns the text, and the number of changes of each type.
 
     ftfy repairs characters (wrongly decoded text, control characters, ligatures). Soft hyphens and zero-width
     characters are removed, words that are hyphenated at line ends are joined, and whitespace is normalized. With
@@ -69,7 +61,7 @@ def clean(text: str, *, pages: bool = False) -> Cleaned:
     lines of a paragraph are joined. Raises InstallError if the extra `sources` is not installed.
 
     >>> clean("It rained in the val-\\nley.")
-    Cleaned(text='It rained in the valley.', counts=Counter({'hyphens joined': 1}))
+    ('It rained in the valley.', Counter({'hyphens joined': 1}))
     """
     try:
         from ftfy import TextFixerConfig, fix_text
@@ -89,7 +81,7 @@ def clean(text: str, *, pages: bool = False) -> Cleaned:
         text = _join_lines(text, counts)
     text, counts["repeated spaces"] = re.subn(r"(?<=\S) {2,}(?=\S)", " ", text)
     text = re.sub(r"\n{3,}", "\n\n", re.sub(r" *\n *", "\n", text)).strip()
-    return Cleaned(text, +counts)
+    return text, +counts
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")

@@ -132,8 +132,8 @@ def _read_file(file: Path, doc_id: str, faults: Faults, columns: Mapping[str, st
             extracted = _READERS[file_type](content, library, file.suffix)
         else:
             extracted = _Extracted(*decode(content))
-        cleaned = clean(extracted.text, pages=file_type == "pdf")
-        if not cleaned.text:
+        text, changes = clean(extracted.text, pages=file_type == "pdf")
+        if not text:
             raise ValueError("contains no text")
     except (ValueError, OSError) as error:
         message = f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
@@ -142,8 +142,8 @@ def _read_file(file: Path, doc_id: str, faults: Faults, columns: Mapping[str, st
         else:  # a file with one document can be left out like a row
             faults.drop(None, None, message, "row")
     else:
-        counts = extracted.counts + cleaned.counts
-        yield Raw(doc_id, cleaned.text, (str(file), None), {}, extracted.metadata, counts, extracted.turns)
+        counts = extracted.counts + changes
+        yield Raw(doc_id, text, (str(file), None), {}, extracted.metadata, counts, extracted.turns)
 
 
 class _Extracted(NamedTuple):
@@ -305,9 +305,9 @@ def _one_dialogue(path: str, doc_id: str, turns: Sequence[_Row], faults: Faults)
     for line, column, cell in ((line, *pair) for line, cells in turns for pair in cells.items() if is_share(pair[0])):
         if column != SHARE or not (cell is None or isinstance(cell, bool)):
             faults.fail(line, column, f"is {cell!r}. Give true or false in a column called {SHARE}")
-    cleaned = clean("\n".join(_turn_line(cells) or "" for _, cells in turns))
+    text, counts = clean("\n".join(_turn_line(cells) or "" for _, cells in turns))
     fields = {SHARE: False} if any(_is_withheld(cells) for _, cells in turns) else {}
-    return Raw(doc_id, cleaned.text, (path, None), fields, {}, cleaned.counts, turns=True)
+    return Raw(doc_id, text, (path, None), fields, {}, counts, turns=True)
 
 
 def _is_withheld(cells: Mapping[str, Any]) -> bool:
@@ -324,20 +324,20 @@ def _row_document(
     except ValueError as error:
         faults.add(line, None, str(error))
         return None
-    cleaned = clean(text)
-    if not cleaned.text:
+    text, counts = clean(text)
+    if not text:
         faults.add(line, "document", "contains no text")
         return None
     values = {
         name: cell for name, cell in cells.items() if (name in _DOCUMENT_FIELDS or is_share(name)) and cell is not None
     }
-    texts = {"doc_id": doc_id, "document": cleaned.text, "summary": "-"}
+    texts = {"doc_id": doc_id, "document": text, "summary": "-"}
     row = check(line, {**values, **texts}, faults, as_text=as_text)
     if row is None:
         return None
     names = (name for name in _DOCUMENT_FIELDS if name != "reference")
     fields = {name: value for name in names if (value := getattr(row, name)) is not None}
-    return Raw(str(row.doc_id), cleaned.text, location, fields, {}, cleaned.counts, turns)
+    return Raw(str(row.doc_id), text, location, fields, {}, counts, turns)
 
 
 def _turn_line(cells: Any) -> str | None:

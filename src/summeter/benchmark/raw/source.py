@@ -6,11 +6,11 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
-from summeter.benchmark.raw.reading import Raw, files_of, is_dialogue, libraries, read_raw
+from summeter.benchmark.raw.reading import files_of, is_dialogue, libraries, read_raw
 from summeter.benchmark.sources import truncate
 from summeter.benchmark.step import Inputs, LeftOut, Package, Result, Step, StepContext, StepSettings
 from summeter.data.dataset import Dataset
@@ -97,19 +97,6 @@ class SourceSettings(StepSettings):
         ]
 
 
-class _Draft(NamedTuple):
-    """A document before the selection."""
-
-    source: str
-    raw: Raw
-    document: Document
-
-    @property
-    def words(self) -> int:
-        """The number of words of the text."""
-        return int(self.document.extra["words"])
-
-
 def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Result:
     """Read, clean and describe documents, filter them, and draw a sample.
 
@@ -126,9 +113,10 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
             )
     faults = Faults("sources", settings.on_fault)
     cleaned: dict[str, Counter[str]] = {name: Counter() for name in settings.sources}
-    drafts = list(_drafts(settings, faults, cleaned))
+    file_of: dict[str, Path] = {}
+    read = list(_documents(settings, faults, cleaned, file_of))
     faults.stop()
-    read_counts = Counter(draft.source for draft in drafts)
+    read_counts = Counter(document.extra["source"] for document in read)
     if empty := [name for name in settings.sources if not read_counts[name]]:
         raise UsageError(f"the source {empty[0]!r} ({settings.sources[empty[0]].path}) contains no documents")
     left_out = [
@@ -137,18 +125,18 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
         for row in faults.dropped
     ]  # fmt: skip
     fitting = []
-    for draft in drafts:
-        language = draft.document.extra["language"]
-        if draft.words < settings.min_words:
-            why = f"shorter than {settings.min_words} words", f"{draft.words} words"
-        elif settings.max_words is not None and draft.words > settings.max_words:
-            why = f"longer than {settings.max_words} words", f"{draft.words} words"
+    for document in read:
+        language, count = document.extra["language"], document.extra["words"]
+        if count < settings.min_words:
+            why = f"shorter than {settings.min_words} words", f"{count} words"
+        elif settings.max_words is not None and count > settings.max_words:
+            why = f"longer than {settings.max_words} words", f"{count} words"
         elif language != settings.language:
             why = f"not in the language {settings.language}", language
         else:
-            fitting.append(draft)
+            fitting.append(document)
             continue
-        left_out.append(LeftOut("document", draft.document.id, *why))
+        left_out.append(LeftOut("document", document.id, *why))
     sample = _sample(_without_duplicates(fitting, settings, left_out), settings, left_out)
     if not sample:
         raise UsageError("no document is left. Check the settings language, min_words and max_words")
@@ -156,7 +144,7 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
         context.log({"warnings": [str(fault.text) for fault in faults.warnings]})
     documents = {
         each.id: each.model_copy(update={"sentences": spans(split(each.text, settings.language), "document")})
-        for each in (draft.document for draft in sample)
+        for each in sample
     }
     licences = {document.extra.get("licence") for document in documents.values()}
     card = Card(
@@ -168,7 +156,9 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
         (document.extra["source"], document.domain or "none", document.extra["length"], document.extra["kind"])
         for document in documents.values()
     )
-    lengths = {name: [draft.words for draft in sample if draft.source == name] for name in settings.sources}
+    lengths = {
+        name: [each.extra["words"] for each in sample if each.extra["source"] == name] for name in settings.sources
+    }
     details = {
         "read": dict(read_counts),
         "cleaned": {name: dict(sorted(counts.items())) for name, counts in cleaned.items()},
@@ -178,15 +168,17 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
         ],
         "mean_words": {name: round(sum(counts) / len(counts), 1) for name, counts in lengths.items() if counts},
     }
-    packages = [*libraries(Path(draft.raw.location[0]) for draft in sample).values(), *["py3langid"] * settings.detect]
+    packages = [*libraries(file_of[doc_id] for doc_id in documents).values(), *["py3langid"] * settings.detect]
     data = Dataset(documents, (), {}, card)
     return Result(data, left_out, {"read": read_counts.total()}, packages=packages, details=details)
 
 
-def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Counter[str]]) -> Iterator[_Draft]:
+def _documents(
+    settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Counter[str]], file_of: dict[str, Path]
+) -> Iterator[Document]:
     """Yield every document of the sources, with its provenance and strata.
 
-    The changes by cleaning are counted in `cleaned`.
+    The changes by cleaning are counted in `cleaned`, and the files are stored in `file_of` by the id of the document.
     """
     if settings.detect:
         import py3langid
@@ -226,54 +218,53 @@ def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Coun
                 share=source.share and raw.fields.get("share") is not False,
                 extra={column: value for column, value in columns.items() if value is not None},
             )
-            yield _Draft(name, raw, document)
+            file_of[document.id] = Path(file)
+            yield document
 
 
 def _without_duplicates(
-    drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]
-) -> list[_Draft]:  # fmt: skip
+    documents: Sequence[Document], settings: SourceSettings, left_out: list[LeftOut]
+) -> list[Document]:
     """Keep the first document of each group of near-duplicates.
 
     This document is withheld if any document of the group is withheld.
     """
     if settings.duplicates is None:
-        return list(drafts)
-    texts = {draft.document.id: draft.document.text for draft in drafts}
+        return list(documents)
+    texts = {document.id: document.text for document in documents}
     group_of = {
         doc_id: group for group in near_duplicates(texts, threshold=settings.duplicates) for doc_id in group.ids
     }
-    withheld = {
-        group_of[each.document.id].ids[0] for each in drafts if each.document.id in group_of and not each.document.share
-    }
+    withheld = {group_of[each.id].ids[0] for each in documents if each.id in group_of and not each.share}
     firsts = []
-    for draft in drafts:
-        doc_id = draft.document.id
+    for document in documents:
+        doc_id = document.id
         group = group_of.get(doc_id)
         if group is not None and group.ids[0] != doc_id:
             detail = f"of {group.ids[0]} (Jaccard index at least {group.similarity:.2f})"
             left_out.append(LeftOut("document", doc_id, "near-duplicate", detail))
         elif doc_id in withheld:
-            firsts.append(draft._replace(document=draft.document.model_copy(update={"share": False})))
+            firsts.append(document.model_copy(update={"share": False}))
         else:
-            firsts.append(draft)
+            firsts.append(document)
     return firsts
 
 
-def _sample(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
+def _sample(documents: Sequence[Document], settings: SourceSettings, left_out: list[LeftOut]) -> list[Document]:
     """Sample at most `settings.sample` documents from each source, keeping their order.
 
     The random generator is seeded with the seed and the name of the source.
     """
     if settings.sample is None:
-        return list(drafts)
+        return list(documents)
     sampled: set[str] = set()
     for name in settings.sources:
-        ids = sorted(draft.document.id for draft in drafts if draft.source == name)
+        ids = sorted(document.id for document in documents if document.extra["source"] == name)
         generator = random.Random(f"{settings.seed}:{name}")
         sampled.update(generator.sample(ids, min(settings.sample, len(ids))))
-    ids_left_out = [draft.document.id for draft in drafts if draft.document.id not in sampled]
+    ids_left_out = [document.id for document in documents if document.id not in sampled]
     left_out += [LeftOut("document", doc_id, "not sampled") for doc_id in ids_left_out]
-    return [draft for draft in drafts if draft.document.id in sampled]
+    return [document for document in documents if document.id in sampled]
 
 
 STEP = Step("source", SourceSettings, build)
