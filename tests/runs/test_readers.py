@@ -11,7 +11,7 @@ from report import duel_runs as duels
 from report import fake_runs as fake
 
 from summeter.records import InputError, Judgment
-from summeter.runs.readers import HumanReader, RunReader
+from summeter.runs.readers import RunReader, human_reader
 from summeter.runs.run import RunFolder
 
 
@@ -98,7 +98,7 @@ def test_a_file_that_has_been_cut_since_is_an_error_and_not_fewer_judgments(tmp_
 def test_what_people_said(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
     said = list(run.data.judgments("human.raw"))
-    reader = HumanReader(run)
+    reader = human_reader(run)
     assert {name: reader.read(*name) for name in reader.items()} == {
         ("bridge", system): of(said, "bridge", system) for system in ("aster", "cedar")
     }

@@ -13,7 +13,7 @@ from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.readers import HumanReader, RunReader, key_fact_lists
+from summeter.runs.readers import RunReader, SummaryReader, human_reader, key_fact_lists
 from summeter.runs.run import RunFolder
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question
@@ -114,9 +114,9 @@ class RunView:
         return set(self.items.items())
 
     @cached_property
-    def people(self) -> HumanReader:
+    def people(self) -> SummaryReader:
         """A reader of people's judgments on the same summaries, if there are any."""
-        return HumanReader(self.folder, self.listed)
+        return human_reader(self.folder, self.listed)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:

@@ -29,12 +29,14 @@ class SummaryReader:
     summary. The lines about a pair belong to both summaries.
     """
 
-    def __init__(self, only: Collection[tuple[str, str]] | None = None) -> None:
-        """Create a reader of all summaries, or of those whose (document, system) is in `only`."""
+    def __init__(self, only: Collection[tuple[str, str]] | None = None, files: Iterable[Path] = ()) -> None:
+        """Create a reader of files of judgments, or of the lines whose (document, system) is in `only`."""
         self._only = only
         self._files: list[Path] = []
         # (document, system) -> file number, start and length of consecutive lines, repeated.
         self._offsets: dict[tuple[str, str], array[int]] = {}
+        for file in files:
+            self._index(file)
 
     def items(self) -> Iterator[tuple[str, str]]:
         """Yield (document, system) for every summary with records, alone or in a pair."""
@@ -93,12 +95,9 @@ class SummaryReader:
                 yield file, line
 
 
-class HumanReader(SummaryReader):
-    """Read the human judgments in a run's copy of the data."""
-
-    def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
-        super().__init__(only)
-        self._index(run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl")
+def human_reader(run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> SummaryReader:
+    """Return a reader of the human judgments in a run's copy of the data."""
+    return SummaryReader(only, [run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl"])
 
 
 class RunReader(SummaryReader):
