@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,6 +15,7 @@ from summeter.engine.roles import ReplaySession, local_models, models_of, replay
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
+from summeter.models.closing import closing_warnings
 from summeter.models.structured import Settings
 from summeter.records import Document, Item, Parameter, Summary, UsageError
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, ModelContext, stem
@@ -21,6 +23,8 @@ from summeter.runs.progress import DoneItems, DoneKey, ItemKey
 
 if TYPE_CHECKING:
     from summeter.models.local.load import BoundNetwork
+
+log = logging.getLogger(__name__)
 
 Data = Dataset | Source
 Evaluators = Evaluator | str | Sequence[Evaluator | str] | None
@@ -168,12 +172,16 @@ def make_plan(
     """Return the plan of a run.
 
     Local models are identified by their weights. Without `fetch`, no model is downloaded, and a missing model is
-    identified by its name. Raises UsageError for invalid data, evaluators, models or options.
+    identified by its name. A warning is logged for a hosted model that has closed or closes soon. Raises UsageError for
+    invalid data, evaluators, models or options.
     """
     judges, bound = chosen(evaluators), _by_role(models)
     _check_context(options, bound)
     dataset, networks = _load(data), local_models(judges, bound, offline=options.offline, fetch=fetch)
-    return _plan(dataset, judges, bound, options, networks)
+    plan = _plan(dataset, judges, bound, options, networks)
+    for warning in closing_warnings(plan.models.values()):
+        log.warning(warning)
+    return plan
 
 
 def replay_plans(
