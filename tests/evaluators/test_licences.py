@@ -92,5 +92,7 @@ def test_the_list_of_evaluators_shows_licences(capsys: pytest.CaptureFixture[str
             "model": "google/t5_11b_trueteacher_and_anli",
             "licence": "CC BY-NC 4.0",
             "commercial": False,
+            "size": 11_000,
+            "tokens": 2048,
         }
     ]

@@ -53,7 +53,7 @@ GROUPS = {
     "Look": {
         "list": ("show:list_", "List evaluators, models, presets, datasets, aspects."),
         "runs": ("runs:app", "List, verify, merge, export and remove runs."),
-        "models": ("models:app", "Convert released checkpoints to local models."),
+        "models": ("models:app", "List models of judges and closing dates; convert."),
         "doctor": ("show:doctor", "Show what works on this machine and what is missing."),
         "help": ("main:help_", "Show the options of a command."),
         "version": ("main:version", "Print the version."),

@@ -146,12 +146,15 @@ def local_models(
 
     `bound` maps roles to model strings; roles without a model string are omitted. With `offline` or without `fetch`,
     nothing is downloaded; without `fetch`, a hub model that is missing on this machine is accepted. `replay` is the
-    manifest of the run whose recorded models are used, or None. Raises UsageError if two evaluators need models of
-    different types in the same role.
+    manifest of the run whose recorded models are used, or None. Raises UsageError for weights that are marked as
+    unavailable, or if two evaluators need models of different types in the same role.
     """
     tasks: dict[str, ModelTask] = {}
     for evaluator in _with_members(evaluators):
         for role in evaluator.required_roles:
+            for weights in evaluator.role(role).checkpoints:
+                if weights.unavailable is not None and weights.named_in(bound.get(role, "")):
+                    raise UsageError(f"{evaluator.name} cannot use {weights.model}: {weights.unavailable}")
             task = evaluator.role(role).kind
             if task != "llm" and tasks.setdefault(role, task) != task:
                 raise UsageError(

@@ -98,13 +98,26 @@ class Checkpoint(NamedTuple):
     """Published weights for a role, with their name and the licence stated on their model card.
 
     `commercial` is False if the licence forbids commercial use. `alias` is the name that servers use, or None if they
-    use `model`.
+    use `model`. `size` is the number of parameters in millions, `tokens` the longest input, and `languages` those of
+    the training data; each is None if no source states it. `convert` is the kind of checkpoint for `summeter models
+    convert`, or None if the files can be loaded as they are. `unavailable` says why the weights cannot be used, or is
+    None if they can.
     """
 
     model: str
     licence: str
     commercial: bool = True
     alias: str | None = None
+    size: int | None = None
+    tokens: int | None = None
+    languages: str | None = None
+    convert: str | None = None
+    unavailable: str | None = None
+
+    def named_in(self, model: str) -> bool:
+        """Return whether a model string contains the name or the alias of the checkpoint."""
+        names = [self.model.rpartition("/")[2], *filter(None, [self.alias])]
+        return any(name.lower() in model.lower() for name in names)
 
 
 @dataclass(frozen=True)
@@ -250,10 +263,10 @@ class Evaluator(BaseModel):
             for checkpoint in role.checkpoints:
                 if checkpoint.commercial or model is None:
                     continue
-                names = [checkpoint.model.rpartition("/")[2], *filter(None, [checkpoint.alias])]
-                same_name = any(name.lower() in model.lower() for name in names)
                 is_folder = role.kind != "llm" and not model.startswith("hf/")
-                if same_name or (is_folder and not any(other.commercial for other in role.checkpoints)):
+                if checkpoint.named_in(model) or (
+                    is_folder and not any(other.commercial for other in role.checkpoints)
+                ):
                     restricted.append(f"{checkpoint.model} ({checkpoint.licence})")
         return tuple(restricted)
 

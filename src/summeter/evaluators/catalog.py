@@ -67,6 +67,14 @@ CATALOG: dict[str, str] = {
     "fused": "summeter.evaluators.fused:Fused",
 }
 
+UNAVAILABLE: dict[str, str] = {
+    "factcg": "no evaluator has been written for it",
+    "hdm2": "its prompt and the form of its replies were not found in a released source",
+    "osiris": "its prompt and the form of its replies were not found in a released source",
+    "paladin_mini": "its prompt and the form of its replies were not found in a released source",
+}
+"""Published judges that are not in the catalog, and why."""
+
 GROUP = "summeter.evaluators"
 
 
@@ -84,6 +92,8 @@ def find(name: str) -> type[Evaluator]:
     Raises UsageError if the name is unknown and InstallError if the class cannot be imported.
     """
     known = CATALOG if name in CATALOG else names()  # reading the names of other packages takes milliseconds
+    if name in UNAVAILABLE and name not in known:
+        raise UsageError(f"the evaluator {name!r} is not available: {UNAVAILABLE[name]}")
     if name not in known:
         raise UsageError(f"there is no evaluator {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
     module, _, attribute = known[name].partition(":")

@@ -56,7 +56,12 @@ class AlignScore(Evaluator):
     summary = "summary sentences against chunks of the document, by an alignment network (AlignScore)"
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
-        "alignscore": Role("classifier", checkpoints=(Checkpoint("yzha/AlignScore", "MIT"),))
+        "alignscore": Role(
+            "classifier",
+            checkpoints=(
+                Checkpoint("yzha/AlignScore", "MIT", size=355, tokens=512, languages="English", convert="alignscore"),
+            ),
+        )
     }
     code_licence = "MIT"
     reduce = "whole"

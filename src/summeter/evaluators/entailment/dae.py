@@ -83,8 +83,8 @@ class DAE(Evaluator):
         "arcs": Role(
             "token_classifier",
             checkpoints=(
-                Checkpoint("DAE_xsum_human_best_ckpt", "none stated"),
-                Checkpoint("ENT-C_dae", "none stated"),
+                Checkpoint("DAE_xsum_human_best_ckpt", "none stated", size=110, convert="dae"),
+                Checkpoint("ENT-C_dae", "none stated", size=110, convert="dae"),
             ),
         )
     }

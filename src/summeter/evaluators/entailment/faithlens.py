@@ -58,7 +58,11 @@ class FaithLens(ClaimChecker):
     name, version = "faithlens", "1"
     summary = "summary sentences against chunks of the document, with explanations, by a trained LLM (FaithLens)"
     roles: ClassVar[Mapping[str, Role]] = {
-        "judge": Role(checkpoints=(Checkpoint("ssz1111/FaithLens", "none stated", alias="faithlens"),))
+        "judge": Role(
+            checkpoints=(
+                Checkpoint("ssz1111/FaithLens", "none stated", alias="faithlens", size=8000, languages="English"),
+            )
+        )
     }
     binary_units = frozenset({"sentence"})
     places = 32768

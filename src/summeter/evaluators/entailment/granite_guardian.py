@@ -84,9 +84,9 @@ class GraniteGuardian(ClaimChecker):
     roles: ClassVar[Mapping[str, Role]] = {
         "judge": Role(
             checkpoints=(
-                Checkpoint("ibm-granite/granite-guardian-4.1-8b", "Apache-2.0"),
-                Checkpoint("ibm-granite/granite-guardian-3.3-8b", "Apache-2.0"),
-                Checkpoint("ibm-granite/granite-guardian-3.2-5b", "Apache-2.0"),
+                Checkpoint("ibm-granite/granite-guardian-4.1-8b", "Apache-2.0", size=8_000, languages="English"),
+                Checkpoint("ibm-granite/granite-guardian-3.3-8b", "Apache-2.0", size=8_000, languages="English"),
+                Checkpoint("ibm-granite/granite-guardian-3.2-5b", "Apache-2.0", size=5_000, languages="English"),
             )
         )
     }

@@ -42,7 +42,16 @@ class HHEM(ClaimChecker):
     summary = "the summary against the document, by a network trained to find hallucinations (HHEM-2.1-Open)"
     roles: ClassVar[Mapping[str, Role]] = {
         "hhem": Role(
-            "token_classifier", checkpoints=(Checkpoint("vectara/hallucination_evaluation_model", "Apache-2.0"),)
+            "token_classifier",
+            checkpoints=(
+                Checkpoint(
+                    "vectara/hallucination_evaluation_model",
+                    "Apache-2.0",
+                    size=110,
+                    languages="English",
+                    convert="hhem",
+                ),
+            ),
         )
     }
     rejoins = False

@@ -62,8 +62,38 @@ class LettuceDetect(Evaluator):
         "lettucedetect": Role(
             "token_classifier",
             checkpoints=(
-                Checkpoint("KRLabsOrg/lettucedect-base-modernbert-en-v1", "MIT"),
-                Checkpoint("KRLabsOrg/lettucedect-large-modernbert-en-v1", "MIT"),
+                Checkpoint(
+                    "KRLabsOrg/lettucedect-base-modernbert-en-v1", "MIT", size=150, tokens=4096, languages="English"
+                ),
+                Checkpoint(
+                    "KRLabsOrg/lettucedect-large-modernbert-en-v1", "MIT", size=396, tokens=4096, languages="English"
+                ),
+                *(
+                    Checkpoint(
+                        f"KRLabsOrg/lettucedect-{size}m-eurobert-LANG-v1",
+                        "MIT",
+                        size=size,
+                        tokens=4096,
+                        languages="German, French, Spanish, Italian, Polish or Chinese; LANG is de, fr, es, it, pl, cn",
+                    )
+                    for size in (210, 610)
+                ),
+                Checkpoint(
+                    "KRLabsOrg/lettucedect-v2-mmbert-base",
+                    "Apache-2.0",
+                    unavailable="its model card and the released code give it differently arranged inputs",
+                ),
+                Checkpoint(
+                    "KRLabsOrg/lettucedect-v2-taxonomy-head",
+                    "Apache-2.0",
+                    unavailable="it types the spans of lettucedect-v2-mmbert-base, which is not available",
+                ),
+                Checkpoint(
+                    "KRLabsOrg/lettucedect-v2-qwen-2b",
+                    "Apache-2.0",
+                    size=2000,
+                    unavailable="it writes its spans with a system prompt that summeter does not contain",
+                ),
             ),
         )
     }

@@ -42,7 +42,7 @@ class ContentUnit(BaseModel):
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
 
-CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated") for data in TUNED)
+CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated", size=355) for data in TUNED)
 
 
 class Lite2Pyramid(Evaluator):

@@ -42,8 +42,8 @@ def formula_value(row: Entailment, formula: Formula) -> float:
 NETWORK = Role(
     "classifier",
     checkpoints=(
-        Checkpoint("ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", "MIT"),
-        Checkpoint("microsoft/deberta-large-mnli", "see its card"),
+        Checkpoint("ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", "MIT", size=355, tokens=512),
+        Checkpoint("microsoft/deberta-large-mnli", "see its card", size=405, tokens=512),
     ),
 )
 

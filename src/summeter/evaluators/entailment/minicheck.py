@@ -79,15 +79,25 @@ class MiniCheck(ClaimChecker):
         "minicheck": Role(
             "classifier",
             checkpoints=(
-                Checkpoint("lytang/MiniCheck-RoBERTa-Large", "MIT"),
-                Checkpoint("lytang/MiniCheck-DeBERTa-v3-Large", "MIT"),
+                Checkpoint("lytang/MiniCheck-RoBERTa-Large", "MIT", size=355, tokens=512, languages="English"),
+                Checkpoint("lytang/MiniCheck-DeBERTa-v3-Large", "MIT", size=435, tokens=2048, languages="English"),
             ),
         ),
-        "minicheck_t5": Role("seq2seq", checkpoints=(Checkpoint("lytang/MiniCheck-Flan-T5-Large", "MIT"),)),
+        "minicheck_t5": Role(
+            "seq2seq",
+            checkpoints=(
+                Checkpoint("lytang/MiniCheck-Flan-T5-Large", "MIT", size=783, tokens=2048, languages="English"),
+            ),
+        ),
         "judge": Role(
             checkpoints=(
                 Checkpoint(
-                    "bespokelabs/Bespoke-MiniCheck-7B", "CC BY-NC 4.0", commercial=False, alias="bespoke-minicheck"
+                    "bespokelabs/Bespoke-MiniCheck-7B",
+                    "CC BY-NC 4.0",
+                    commercial=False,
+                    alias="bespoke-minicheck",
+                    size=7000,
+                    tokens=32_768,
                 ),
             )
         ),

@@ -44,7 +44,10 @@ class A3CU(Evaluator):
     aspects = (RECALL, PRECISION, F1)
     needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {
-        "a3cu": Role("token_classifier", checkpoints=(Checkpoint("Yale-LILY/a3cu", "none stated"),))
+        "a3cu": Role(
+            "token_classifier",
+            checkpoints=(Checkpoint("Yale-LILY/a3cu", "none stated", size=335, tokens=512, convert="a3cu"),),
+        )
     }
     code_licence = "none"
     reduce = "whole"

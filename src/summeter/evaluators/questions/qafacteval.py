@@ -75,9 +75,12 @@ class QAFactEval(Evaluator):
     summary = "questions about the summary's noun chunks, answered from the document (QAFactEval)"
     aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
-        "asker": Role("seq2seq", checkpoints=(Checkpoint("QAEval question generation", "none stated"),)),
-        "reader": Role("token_classifier", checkpoints=(Checkpoint("QAEval question answering", "none stated"),)),
-        "lerc": Role("classifier", checkpoints=(Checkpoint("LERC-QuIP", "none stated"),)),
+        "asker": Role("seq2seq", checkpoints=(Checkpoint("QAEval question generation", "none stated", size=406),)),
+        "reader": Role(
+            "token_classifier",
+            checkpoints=(Checkpoint("QAEval question answering", "none stated", size=335, tokens=384),),
+        ),
+        "lerc": Role("classifier", checkpoints=(Checkpoint("LERC-QuIP", "none stated", size=110, tokens=512),)),
     }
     code_licence = "BSD-3-Clause; QAEval Apache-2.0"
     reduce = "whole"

@@ -109,18 +109,18 @@ class QuestEval(Evaluator):
         "questions": Role(
             "seq2seq",
             hint="The paper's network is hf/ThomasNLG/t5-qg_squad1-en.",
-            checkpoints=(Checkpoint("ThomasNLG/t5-qg_squad1-en", "MIT"),),
+            checkpoints=(Checkpoint("ThomasNLG/t5-qg_squad1-en", "MIT", size=223, tokens=512, languages="English"),),
         ),
         "answers": Role(
             "seq2seq",
             hint="The paper's network is hf/ThomasNLG/t5-qa_squad2neg-en.",
-            checkpoints=(Checkpoint("ThomasNLG/t5-qa_squad2neg-en", "MIT"),),
+            checkpoints=(Checkpoint("ThomasNLG/t5-qa_squad2neg-en", "MIT", size=223, tokens=512, languages="English"),),
         ),
         "answer_encoder": Role("encoder", hint="The paper's network is hf/google-bert/bert-base-multilingual-cased."),
         "weighter": Role(
             "seq2seq",
             hint="The paper's network is hf/ThomasNLG/t5-weighter_cnndm-en.",
-            checkpoints=(Checkpoint("ThomasNLG/t5-weighter_cnndm-en", "MIT"),),
+            checkpoints=(Checkpoint("ThomasNLG/t5-weighter_cnndm-en", "MIT", tokens=512, languages="English"),),
         ),
     }
     code_licence = "MIT"

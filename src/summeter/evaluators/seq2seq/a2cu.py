@@ -62,12 +62,12 @@ class A2CU(Evaluator):
         "acu_writer": Role(
             "seq2seq",
             hint="The paper's network is hf/Yale-LILY/a2cu-generator.",
-            checkpoints=(Checkpoint("Yale-LILY/a2cu-generator", "none stated"),),
+            checkpoints=(Checkpoint("Yale-LILY/a2cu-generator", "none stated", size=2800),),
         ),
         "acu_matcher": Role(
             "classifier",
             hint="The paper's network is hf/Yale-LILY/a2cu-classifier.",
-            checkpoints=(Checkpoint("Yale-LILY/a2cu-classifier", "none stated"),),
+            checkpoints=(Checkpoint("Yale-LILY/a2cu-classifier", "none stated", size=750),),
         ),
     }
     code_licence = "none"

@@ -56,8 +56,8 @@ class BartScore(Evaluator):
             "seq2seq",
             hint="The paper's network is hf/facebook/bart-large-cnn.",
             checkpoints=(
-                Checkpoint("facebook/bart-large-cnn", "MIT"),
-                Checkpoint("bart.pth (CNN+Para)", "none stated"),
+                Checkpoint("facebook/bart-large-cnn", "MIT", size=406, tokens=1024),
+                Checkpoint("bart.pth (CNN+Para)", "none stated", size=406, tokens=1024, convert="bartscore"),
             ),
         )
     }

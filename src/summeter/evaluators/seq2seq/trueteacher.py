@@ -40,7 +40,11 @@ class TrueTeacher(Evaluator):
         "trueteacher": Role(
             "seq2seq",
             hint="The paper's network is hf/google/t5_11b_trueteacher_and_anli (45 GB, non-commercial).",
-            checkpoints=(Checkpoint("google/t5_11b_trueteacher_and_anli", "CC BY-NC 4.0", commercial=False),),
+            checkpoints=(
+                Checkpoint(
+                    "google/t5_11b_trueteacher_and_anli", "CC BY-NC 4.0", commercial=False, size=11_000, tokens=2048
+                ),
+            ),
         )
     }
     code_licence = "no code released"

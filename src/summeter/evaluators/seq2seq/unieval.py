@@ -66,12 +66,16 @@ class UniEval(Evaluator):
         "unieval": Role(
             "seq2seq",
             hint="The paper's network is hf/MingZhong/unieval-sum.",
-            checkpoints=(Checkpoint("MingZhong/unieval-sum", "none stated"),),
+            checkpoints=(
+                Checkpoint("MingZhong/unieval-sum", "none stated", size=783, tokens=1024, languages="English"),
+            ),
         ),
         "unieval_fact": Role(
             "seq2seq",
             hint="The paper's network is hf/MingZhong/unieval-fact.",
-            checkpoints=(Checkpoint("MingZhong/unieval-fact", "none stated"),),
+            checkpoints=(
+                Checkpoint("MingZhong/unieval-fact", "none stated", size=783, tokens=1024, languages="English"),
+            ),
         ),
     }
     code_licence = "MIT"
