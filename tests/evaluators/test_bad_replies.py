@@ -24,6 +24,8 @@ from summeter.evaluators.finesure.fact_check import FactCheck, Strategy
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
 from summeter.evaluators.geval.geval import GEval
 from summeter.evaluators.geval.plus import GEvalPlusFaithfulness, GEvalPlusRating
+from summeter.evaluators.omission.omissions import Omissions
+from summeter.evaluators.omission.qapyramid import QAPyramid
 from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.judge import RatingJudge
@@ -132,6 +134,20 @@ def _supported(*said: str) -> str:
     return json.dumps({str(number): {"response": one} for number, one in enumerate(said, 1)})
 
 
+def _missing(present: str) -> str:
+    fact = {"fact": 'It\'s "sold" [in May] } \\ {', "importance": "minor", "quote": "in May", "present": present}
+    return json.dumps({"facts": [fact]})
+
+
+def _answered(*said: str) -> str:
+    found = [{"quote": 'see [1] ] } "so it\'s said" \\ {', "present": one} for one in said]
+    return json.dumps({str(number): one for number, one in enumerate(found, 1)})
+
+
+def _questions(*asked: str) -> str:
+    return json.dumps({"questions": [{"question": f"Who {one} (it's said)", "answer": "Ana"} for one in asked]})
+
+
 YES = Harness(YesNo(), json.dumps({"answer": "no"}), json.dumps({"answer": "yes"}), units=1, counted=False)
 GEVAL = Harness(
     GEval(), json.dumps({"score": 4}), json.dumps({"score": 1}), units=1, counted=False,
@@ -186,6 +202,15 @@ HARNESSES = {
         json.dumps({"key_facts": ["Ana sold a boat [so it's said].", "Ana bought a mill."]}),
         json.dumps({"key_facts": ["Nothing happened."]}),
         units=0, counted=False,
+    ),
+    "omissions": Harness(Omissions(), _missing("no"), _missing("yes"), units=1, counted=False),
+    "qapyramid": Harness(
+        QAPyramid(), _answered("yes", "no", "yes"), _answered("yes", "yes", "yes"), units=3, counted=False,
+        settled={"questions": _questions("sold", "bought", "left")}, stored=False,
+    ),
+    "qapyramid, its questions": Harness(
+        QAPyramid(), _questions("sold"), _questions("left"), units=1, counted=False,
+        settled={"qapyramid": _answered("yes")}, stored=False,
     ),
     "rts": RTS,
     "rts2": RTS._replace(evaluator=ReasonThenScoreShort()),

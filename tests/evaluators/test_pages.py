@@ -21,6 +21,7 @@ PAGES = {
     "finesure.md": (["finesure", "finesure.align"], "finesure"),
     "rating.md": (["h2h"], "rating"),
     "geval.md": (["geval", "geval_plus"], "geval"),
+    "omissions.md": (["omissions", "qapyramid"], "omission"),
     "claims.md": (["factscore"], "claims"),
     "ensemble.md": (["ensemble"], None),
     "fenice.md": (["fenice", "summac"], None),

@@ -25,6 +25,8 @@ CATALOG: dict[str, str] = {
     "finesure.fact_check": "summeter.evaluators.finesure.fact_check:FactCheck",
     "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",
     "finesure.align": "summeter.evaluators.finesure.align:Align",
+    "omissions": "summeter.evaluators.omission.omissions:Omissions",
+    "qapyramid": "summeter.evaluators.omission.qapyramid:QAPyramid",
     "error_types": "summeter.evaluators.error_types:ErrorTypes",
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
     "fenice": "summeter.evaluators.fenice.evaluator:Fenice",

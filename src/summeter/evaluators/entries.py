@@ -33,6 +33,25 @@ class EntriesJudge(LLMJudge[dict[str, E | ReplyError]], Generic[E]):
         except ReplyError:
             return answer
 
+    async def ask_each(
+        self, llm: BoundLLM, item: Item, data_of: Mapping[str, Mapping[str, Any]]
+    ) -> Answer[dict[str, E | ReplyError]]:
+        """Ask for each entry in a call of its own, with the data of its name.
+
+        Entries without a usable reply are errors. If no entry has one, return the first answer.
+        """
+        entries: dict[str, E | ReplyError] = {}
+        answers = []
+        for name, data in data_of.items():
+            answer = await EntriesJudge.ask(self, llm, item, data)
+            missing = ReplyError(answer.reason or "no usable reply")
+            entries |= answer.data if answer.data is not None else {name: missing}
+            answers.append(answer)
+        calls = tuple(key for answer in answers for key in answer.calls)
+        if all(answer.data is None for answer in answers):
+            return answers[0]._replace(calls=calls)
+        return Answer(entries, "ok", None, calls, None)
+
 
 def read_entries_by_name(
     value: Any, names: Iterable[str], noun: str, read: Callable[[str, Any], E]

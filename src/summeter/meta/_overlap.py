@@ -244,7 +244,9 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
     """Return the judged claims of each summary (fenice, factscore), by signature."""
     claims: dict[str, dict[Item, dict[int, str]]] = {}
     for judgment in run.iter_judgments():
-        if judgment.claim is not None and judge in {None, judgment.judge, judgment.signature}:
+        if judgment.claim is None or judgment.target.unit != "claim":
+            continue
+        if judge in {None, judgment.judge, judgment.signature}:
             target = judgment.target
             of_summary = claims.setdefault(judgment.signature, {}).setdefault((target.document_id, target.system), {})
             of_summary[target.index or 0] = judgment.claim.text

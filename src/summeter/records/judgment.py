@@ -57,12 +57,12 @@ def _check_label(label: int | str | None) -> int | str | None:
 class Judgment(Record):
     """A judgment of one unit.
 
-    `value` is the raw score (a probability, a rating or a share). `label` is the decision: 1 for supported or present,
-    0 for unsupported or absent, or the name of a category. `error_type` is the type of the error, or "no error".
-    `evidence` contains spans of the document or the summary. A judgment with a status other than `ok` has a `reason`,
-    but neither a value nor a label. `claim` is set if the unit is a claim. `confidence` is the judge's certainty, from
-    0 to 1. `truncated_tokens` is the estimated number of document tokens that were cut off, or None if the document was
-    not truncated.
+    `value` is the raw score (a probability, a rating or a share). `label` is the decision: 1 for supported or
+    present, 0 for unsupported or absent, or the name of a category. `error_type` is the type of the error, or "no
+    error". `evidence` contains spans of the document or the summary. A judgment with a status other than `ok` has a
+    `reason`, but neither a value nor a label. `claim` is set if the unit is a claim, or a key fact that the judge
+    listed for this summary. `confidence` is the judge's certainty, from 0 to 1. `truncated_tokens` is the estimated
+    number of document tokens that were cut off, or None if the document was not truncated.
     """
 
     target: Target

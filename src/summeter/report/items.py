@@ -196,21 +196,23 @@ class ItemList:
     def _lists(self, judgments: Sequence[Judgment]) -> dict[str, FactList]:
         """Return the known lists to which the targets of judgments refer.
 
-        The texts of claims are taken from the judgments of the claims.
+        The texts of claims, and of key facts that a judge listed for one summary, are taken from their judgments.
         """
         claims: dict[str, list[str]] = {}
+        origins: dict[str, str] = {}
         for judgment in judgments:
             list_id, index = judgment.target.list_id, judgment.target.index
             if judgment.claim is not None and list_id is not None and index is not None:
                 texts = claims.setdefault(list_id, [])
                 texts += [""] * (index + 1 - len(texts))
                 texts[index] = judgment.claim.text
+                origins[list_id] = "summary" if judgment.target.unit == "claim" else "document"
         lists: dict[str, FactList] = {}
         for list_id in (judgment.target.list_id for judgment in judgments):
             if list_id is None:
                 continue
             if list_id in claims:
-                lists[list_id] = FactList("summary", tuple(claims[list_id]))
+                lists[list_id] = FactList(origins[list_id], tuple(claims[list_id]))
             elif list_id in self.facts:
                 lists[list_id] = self.facts[list_id]
         return lists

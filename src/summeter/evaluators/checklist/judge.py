@@ -194,17 +194,8 @@ class Checklist(EntriesJudge[Replied]):
         """Ask all questions at once, or each in a call of its own. Answers that remain missing after a repair fail."""
         if self.calls == "together":
             return await super().ask(llm, item, data)
-        replies: Replies = {}
-        answers = []
-        for question in self.questions:
-            answer = await super().ask(llm, item, {**data, "questions": (question,)})
-            missing = ReplyError(answer.reason or "no usable reply")
-            replies |= answer.data if answer.data is not None else {question.name: missing}
-            answers.append(answer)
-        calls = tuple(key for answer in answers for key in answer.calls)
-        if all(answer.data is None for answer in answers):
-            return answers[0]._replace(calls=calls)
-        return Answer(replies, "ok", None, calls, None)
+        asked = {question.name: {**data, "questions": (question,)} for question in self.questions}
+        return await self.ask_each(llm, item, asked)
 
     def judgments(self, reply: Replies, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per question, and the one of the whole checklist."""

@@ -83,6 +83,8 @@ class KeyFactExtraction(PromptedEvaluator):
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
     reads_sentences = False
     prepares_only = True
+    extraction: ClassVar[Mapping[Origin, str]] = TEMPLATES
+    absent: ClassVar[Mapping[Source, str]] = ABSENT
 
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
@@ -96,7 +98,7 @@ class KeyFactExtraction(PromptedEvaluator):
     @property
     def templates(self) -> tuple[str, ...]:
         """The names of the templates of the extraction and the validation."""
-        return (*TEMPLATES.values(), *((VALIDATION,) if self.validators else ()))
+        return (*self.extraction.values(), *((VALIDATION,) if self.validators else ()))
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Return the key facts of the document.
@@ -106,7 +108,7 @@ class KeyFactExtraction(PromptedEvaluator):
         """
         origin = self.origin(document)
         if origin is None:
-            return Prepared(document_id=document.id, status="skipped", reason=ABSENT[self.source])
+            return Prepared(document_id=document.id, status="skipped", reason=self.absent[self.source])
         if origin == "given":
             # Blank ones are kept, because human labels refer to this list.
             data = {"key_facts": list(document.key_facts), "origin": origin}
@@ -123,12 +125,21 @@ class KeyFactExtraction(PromptedEvaluator):
     def origin(self, document: Document) -> Origin | None:
         """Return the source of this document's key facts, or None if no allowed source is available."""
         available: dict[Origin, bool] = {
-            "given": any(text.strip() for text in document.key_facts),
+            "given": self.accepts(document.key_facts),
             "reference": _reference(document) is not None,
             "document": bool(document.text.strip()),
         }
         allowed: tuple[Origin, ...] = tuple(available) if self.source == "auto" else (self.source,)
         return next((origin for origin in allowed if available[origin]), None)
+
+    def accepts(self, key_facts: Sequence[str]) -> bool:
+        """Return whether the key facts in the data can be used."""
+        return any(text.strip() for text in key_facts)
+
+    def form(self, source: str, limit: int) -> Form[Texts]:
+        """Return the schema of a reply with at most `limit` key facts of a text, with its parser."""
+        schema = object_schema({"key_facts": list_schema(text_schema(FACT), limit)})
+        return Form("key_facts", schema, partial(read_key_facts, material=(source,)))
 
     async def _extract(self, document: Document, origin: Origin, tools: Tools) -> Prepared:
         llm = tools.llm("judge")
@@ -137,7 +148,7 @@ class KeyFactExtraction(PromptedEvaluator):
 
         def prompt(source: str, limit: int) -> Prompt:
             variables: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
-            return self.load_template(TEMPLATES[origin]).fill(**variables)
+            return self.load_template(self.extraction[origin]).fill(**variables)
 
         if origin == "reference":
             views, cut = [TextSpan.of(_reference(document) or "")], None
@@ -145,13 +156,7 @@ class KeyFactExtraction(PromptedEvaluator):
             views, cut = document_views(document, llm, prompt("", limit), REPLY_TOKENS * limit)
         # Each window gets a share of the list, so that later windows of a long document are represented.
         share = limit if len(views) == 1 else max(2, ceil(limit / len(views)))
-        schema = object_schema({"key_facts": list_schema(text_schema(FACT), share)})
-        answers = await asyncio.gather(
-            *(
-                llm.ask(prompt(text, share), Form("key_facts", schema, partial(read_key_facts, material=(text,))))
-                for text, *_ in views
-            )
-        )
+        answers = await asyncio.gather(*(llm.ask(prompt(text, share), self.form(text, share)) for text, *_ in views))
         calls = tuple(key for answer in answers for key in answer.calls)
         for window, answer in enumerate(answers, 1):
             if answer.data is None:

@@ -112,11 +112,14 @@ function why(card, verdict) {
   const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${aspect}${verdict.decision}` }),
     el("span", { class: "muted", title: shared.signatures[verdict.source], text: ` by ${shared.sources[verdict.source]}` })));
   if (verdict.reasons.length) box.append(reasonList(verdict.reasons, ""));
-  for (const [from, to] of verdict.inDocument) {
-    box.append(el("button", { type: "button", class: "quote", dir: "auto", "data-from": from, "data-to": to,
-      "aria-label": "Evidence, show it in the source", text: card.doc.text.slice(from, to) }));
-  }
+  box.append(...quotes(card, verdict));
   return box;
+}
+
+// The evidence in the source, as buttons that show it there.
+function quotes(card, verdict) {
+  return verdict.inDocument.map(([from, to]) => el("button", { type: "button", class: "quote", dir: "auto", "data-from": from,
+    "data-to": to, "aria-label": "Evidence, show it in the source", text: card.doc.text.slice(from, to) }));
 }
 
 function sentence(card, at) {
@@ -175,7 +178,9 @@ function factBoxes(card) {
     const covered = found.filter((one) => one.style === "good").length;
     const origins = { given: "given with the data", reference: "extracted from the reference", document: "extracted from the source", summary: "extracted from the summary" };
     const box = el("ul", { class: "keyfacts" });
-    found.sort((a, b) => a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
+    // Key facts that are missing come first, in the order of the list.
+    const last = (one) => origin !== "summary" && one.style === "good";
+    found.sort((a, b) => last(a) - last(b) || a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
     const voted = found.map((one) => voteOn(card, one)).filter(Boolean);
     const agreed = voted.filter((vote) => !differs(card, vote)).length;
     const people = voted.length ? `; people agree on ${agreed} of ${voted.length}` : "";
@@ -200,7 +205,7 @@ function fact(card, one, texts) {
   if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
   return el("li", { class: "fact" }, el("span", {}, chip(one.style, one.decision, shared.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null,
-      one.reasons.length ? reasonList(one.reasons, " muted") : null));
+      one.reasons.length ? reasonList(one.reasons, " muted") : null, ...(one.style === "good" ? [] : quotes(card, one))));
 }
 
 // Verdicts that belong to no sentence or key fact on the page.

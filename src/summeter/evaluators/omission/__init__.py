@@ -1,0 +1,1 @@
+"""Judges of what a summary leaves out: `omissions` and `qapyramid`."""
