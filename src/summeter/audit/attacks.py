@@ -64,7 +64,7 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
     faults: list[Fault] = []
     content = read_yaml(Path(__file__).with_name("attacks.yaml") if file is None else Path(file))
     if not isinstance(content, list) or not content:
-        raise InputError.at(name, None, None, "is not a list of attacks")
+        raise InputError.at(name, "is not a list of attacks")
     for number, entry in enumerate(content, 1):
         try:
             attacks.append(Attack.model_validate(entry))
@@ -77,13 +77,13 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
         raise InputError(faults)
     names = [attack.name for attack in attacks]
     if repeated := sorted({each for each in names if names.count(each) > 1}):
-        raise InputError.at(name, None, "name", f"{repeated[0]!r} occurs twice; rename one of them")
+        raise InputError.at(name, f"{repeated[0]!r} occurs twice; rename one of them", field="name")
     if not any(attack.aim != "none" for attack in attacks):
         raise UsageError(f"{name} contains only controls; add an attack (aim: up or down)")
     for place in sorted({attack.place for attack in attacks}):
         controls = [attack for attack in attacks if attack.place == place and attack.aim == "none"]
         if len(controls) != 1:
             raise InputError.at(
-                name, None, "aim", f"the {place} needs exactly one control (aim: none), but has {len(controls)}"
+                name, f"the {place} needs exactly one control (aim: none), but has {len(controls)}", field="aim"
             )
     return tuple(attacks)

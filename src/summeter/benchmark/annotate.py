@@ -461,7 +461,7 @@ def _open_campaign(folder: Path) -> Iterator[CampaignService]:
     """Open a campaign for reading. Raises InputError if its log was tampered with."""
     with CampaignService(CampaignFolder(folder), readonly=True) as service:
         if service.log.broken is not None:
-            raise InputError.at(str(service.log.file), None, None, f"{service.log.broken}; {RESTORE}")
+            raise InputError.at(str(service.log.file), f"{service.log.broken}; {RESTORE}")
         yield service
 
 

@@ -294,7 +294,7 @@ def _read_entry(folder: Path) -> dict[str, Any] | None:
     try:
         entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise InputError.at(path, None, None, f"is not JSON: {error}. Remove it and run the benchmark again") from error
+        raise InputError.at(path, f"is not JSON: {error}. Remove it and run the benchmark again") from error
     return entry
 
 

@@ -133,9 +133,9 @@ def _read_secret(path: Path, *, create: bool) -> bytes:
         secret = path.read_bytes().strip()
     except OSError as error:
         why = f"the secret cannot be read: {error.strerror or error}. Write random text to it, or leave out secret"
-        raise InputError.at(path, None, None, why) from error
+        raise InputError.at(path, why) from error
     if len(secret) < _SHORTEST:
-        raise InputError.at(path, None, None, f"is too short for a secret. Give at least {_SHORTEST} bytes")
+        raise InputError.at(path, f"is too short for a secret. Give at least {_SHORTEST} bytes")
     return secret
 
 

@@ -449,7 +449,7 @@ def _read_inputs(source: str | Path | None, step: Step[S]) -> Inputs:
     if (folder / MANIFEST).is_file():
         manifest = read_manifest(folder)
         for name, what in changed_files(folder, manifest.files):
-            raise InputError.at(folder, None, None, f"{name} {what} since the step wrote it. Run the step again")
+            raise InputError.at(folder, f"{name} {what} since the step wrote it. Run the step again")
         record = StepRecord(**{name: getattr(manifest, name) for name in StepRecord.model_fields})
         history = (*manifest.history, record)
     elif not folder.exists():

@@ -499,7 +499,7 @@ def load(
             message = (
                 f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
             )
-            raise InputError.at(folder, None, None, message)
+            raise InputError.at(folder, message)
         folder_card = folders.read_card(folder)
         stored = folders.read(folder, verify=verify)
         return rated(_dataset(stored, folder_card, stored.warnings, folders.read_dropped(folder)))
@@ -659,7 +659,7 @@ def _flat_files(path: str | Path) -> list[str | Path]:
                 f"is a folder without {folders.CARD} and without flat files ({', '.join(_FLAT_FILES)}); give a flat "
                 "file, a folder of flat files, or a folder made by `summeter data import`"
             )
-            raise InputError.at(path, None, None, message)
+            raise InputError.at(path, message)
     else:
         return [path]
     return found or [path]

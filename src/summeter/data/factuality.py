@@ -128,7 +128,7 @@ def read_benchmark(
         if split is not None and split not in CUTS:
             raise UsageError(f"data: {split!r} is not a split; splits are: {', '.join(CUTS)}")
         if path.is_dir():
-            raise InputError.at(path, None, None, "is a folder; give the files in it")
+            raise InputError.at(path, "is a folder; give the files in it")
         data = load(
             [path, *texts],
             preset=form.name.replace("-", "_"),

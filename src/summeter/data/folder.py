@@ -407,7 +407,7 @@ def read_card(folder: Path) -> Card:
 def _numbered(path: Path) -> Iterator[Row]:
     if not path.exists():
         if path.name != KEY_FACTS:
-            raise InputError.at(path, None, None, f"is missing; {_REIMPORT}")
+            raise InputError.at(path, f"is missing; {_REIMPORT}")
         return
     faults = Faults(str(path))
     for row in read_rows(path, faults, "jsonl"):
@@ -424,11 +424,11 @@ def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Do
             row.cells["key_facts"] = facts[doc_id]
         document = _validated(path, row, Document)
         if document.id in documents:
-            raise InputError.at(path, row.line, "id", f"{document.id!r} occurs twice; {_REIMPORT}")
+            raise InputError.at(path, f"{document.id!r} occurs twice; {_REIMPORT}", line=row.line, field="id")
         documents[document.id] = document
     for doc_id in facts:
         if doc_id not in documents:
-            raise InputError.at(path.with_name(KEY_FACTS), None, "document_id", f"refers to {doc_id!r}, {_UNKNOWN}")
+            raise InputError.at(path.with_name(KEY_FACTS), f"refers to {doc_id!r}, {_UNKNOWN}", field="document_id")
     return documents
 
 
@@ -458,7 +458,7 @@ def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> Judgment
         for line, judgment in _records(path, Judgment, sealed=sealed):
             key = (judgment.target.document_id, judgment.target.system)
             if key not in items:
-                raise InputError.at(path, line, "target", f"refers to {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
+                raise InputError.at(path, f"refers to {key[0]!r} by {key[1]!r}, {_UNKNOWN}", line=line, field="target")
             yield judgment
 
     return make

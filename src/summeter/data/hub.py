@@ -164,7 +164,7 @@ def _snapshot(address: Address) -> Snapshot:
         raise _no_revision(address, known, "on the hub") from error
     except errors.RepositoryNotFoundError as error:
         why = "the hub has no such dataset, or it is private: set HF_TOKEN to a token that may read it"
-        raise InputError.at(str(address), None, None, why) from error
+        raise InputError.at(str(address), why) from error
     except (errors.HTTPError, OSError) as error:
         return _cached(address, f"the hub did not answer ({type(error).__name__})")
     names = tuple(sibling.rfilename for sibling in info.siblings or ())
@@ -179,7 +179,7 @@ def _cached(address: Address, why: str) -> Snapshot:
     if commit is None or not folder.is_dir():
         if not (home / "snapshots").is_dir():
             message = f"{why}, and the cache ({home.parent}) does not contain {address.repo}; download it first"
-            raise InputError.at(str(address), None, None, message)
+            raise InputError.at(str(address), message)
         refs = home / "refs"
         known = [path.relative_to(refs).as_posix() for path in sorted(refs.rglob("*")) if path.is_file()]
         known += [path.name for path in sorted((home / "snapshots").iterdir())]
@@ -203,13 +203,13 @@ def _commit_of(home: Path, revision: str) -> str | None:
 def _no_revision(address: Address, known: Sequence[str], where: str) -> InputError:
     hint = " (give all 40 digits of a commit)" if re.fullmatch(r"[0-9a-f]{4,39}", address.revision) else ""
     message = f"there is no revision {address.revision!r} {where}{hint}; revisions are: {', '.join(known) or 'none'}"
-    return InputError.at(str(address), None, None, message)
+    return InputError.at(str(address), message)
 
 
 def _gated(address: Address) -> InputError:
     page = f"https://huggingface.co/datasets/{address.repo}"
     message = f"is gated: accept its terms at {page}, then set HF_TOKEN to a token of that account"
-    return InputError.at(str(address), None, None, message)
+    return InputError.at(str(address), message)
 
 
 # ---- which files ----
@@ -242,7 +242,7 @@ def _tables(address: Address, snapshot: Snapshot, readme: Mapping[str, Any]) -> 
         if script in snapshot.names:
             converted = f"{PREFIX}{address.repo}@refs/convert/parquet"
             hint = f"it is a script ({script}), which is never run; the hub's conversion is at {converted}"
-        raise InputError.at(str(address), None, None, f"contains no data files; {hint}")
+        raise InputError.at(str(address), f"contains no data files; {hint}")
     return tables, DEFAULT if DEFAULT in tables else None
 
 
@@ -297,7 +297,7 @@ def _name(address: Address, value: Any) -> str:
 
 
 def _bad_configs(address: Address, problem: str) -> InputError:
-    return InputError.at(str(address), None, "README.md: configs: data_files", problem)
+    return InputError.at(str(address), problem, field="README.md: configs: data_files")
 
 
 def _fits(path: str, pattern: str) -> bool:
@@ -345,25 +345,25 @@ def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, st
     where = f"{PREFIX}{address.repo}@{address.revision}"
     if config is None:
         what = f"has several configs: {', '.join(tables)}; give one, for example {where}#{next(iter(tables))}/"
-        raise InputError.at(str(address), None, None, what + next(iter(tables[next(iter(tables))])))
+        raise InputError.at(str(address), what + next(iter(tables[next(iter(tables))])))
     if config not in tables:
         message = f"has no config {config!r}{nearest(config, tables)}; it has: {', '.join(tables)}"
-        raise InputError.at(str(address), None, None, message)
+        raise InputError.at(str(address), message)
     splits = tables[config]
     split = address.split or (next(iter(splits)) if len(splits) == 1 else None)
     if split is None:
         what = f"has several splits: {', '.join(splits)}; give one, for example {where}#{next(iter(splits))}"
-        raise InputError.at(str(address), None, None, what)
+        raise InputError.at(str(address), what)
     if split not in splits:
         hint = f"; {split!r} is a config: give #{split}/{next(iter(tables[split]))}" if split in tables else ""
         message = f"has no split {split!r}{hint or nearest(split, splits)}; it has: {', '.join(splits)}"
-        raise InputError.at(str(address), None, None, message)
+        raise InputError.at(str(address), message)
     names = splits[split]
     shards = [match for name in names if (match := _SHARD.search(PurePosixPath(name).name.partition(".")[0]))]
     wanted = max((int(match["all"]) for match in shards), default=0)  # in names such as `-00000-of-00003`
     if not names or len(shards) < wanted:
         present = f"{len(shards)} of its {wanted} files are" if names else "none of its files is"
-        raise InputError.at(str(address), None, None, f"{present} in the cache; download it first")
+        raise InputError.at(str(address), f"{present} in the cache; download it first")
     return config, split, names
 
 
@@ -380,13 +380,13 @@ def _file(address: Address, snapshot: Snapshot, name: str) -> Path:
             raise _gated(address) from error
         except (errors.HTTPError, OSError) as error:
             message = f"could not be fetched ({type(error).__name__}); try again, or read it offline from the cache"
-            raise InputError.at(str(address), None, name, message) from error
+            raise InputError.at(str(address), message, field=name) from error
     path = snapshot.folder / name
     real, home = path.resolve(), _cache(address)
     if not real.is_relative_to(home):
         message = f"links to {real}, which is outside the cache of the repository and is not read"
-        raise InputError.at(str(address), None, name, message)
+        raise InputError.at(str(address), message, field=name)
     if not real.is_file():
         message = f"is listed in the cache, but its content is missing ({real}); download it first"
-        raise InputError.at(str(address), None, name, message)
+        raise InputError.at(str(address), message, field=name)
     return path

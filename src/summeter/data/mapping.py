@@ -45,7 +45,7 @@ def read_mapping(path: Path, least: str) -> dict[str, Any]:
     """
     mapping = read_yaml(path)
     if not isinstance(mapping, dict):
-        raise InputError.at(path, None, None, f"is not a mapping; {least}")
+        raise InputError.at(path, f"is not a mapping; {least}")
     return mapping
 
 
@@ -57,9 +57,9 @@ def read_yaml(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+        raise InputError.at(path, f"cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise InputError.at(path, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
     return parse_yaml(text, path)
 
 
@@ -83,11 +83,11 @@ def parse_yaml(text: str, path: Path) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
-        raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
+        raise InputError.at(path, f"is not YAML: {getattr(error, 'problem', None) or error}", line=line) from error
     except RecursionError:
-        raise InputError.at(path, None, None, "is nested too deeply for settings") from None
+        raise InputError.at(path, "is nested too deeply for settings") from None
     except ValueError as error:  # a value with an explicit tag: `!!int x`
-        raise InputError.at(path, None, None, f"contains an invalid value: {error}") from error
+        raise InputError.at(path, f"contains an invalid value: {error}") from error
     finally:
         loader.dispose()
 
@@ -100,7 +100,7 @@ def _check_node(root: yaml.Node, loader: yaml.SafeLoader, path: Path) -> None:
     def size(node: yaml.Node) -> int:
         line = node.start_mark.line + 1
         if id(node) in around:
-            raise InputError.at(path, line, None, "is an alias of a value that contains it")
+            raise InputError.at(path, "is an alias of a value that contains it", line=line)
         if id(node) not in sizes:
             around.add(id(node))
             if isinstance(node, yaml.ScalarNode):
@@ -109,7 +109,7 @@ def _check_node(root: yaml.Node, loader: yaml.SafeLoader, path: Path) -> None:
                         loader.construct_yaml_timestamp(node)
                     except ValueError as error:
                         message = f"{node.value} is not a date: {error}; quote it if it is a string"
-                        raise InputError.at(path, line, None, message) from None
+                        raise InputError.at(path, message, line=line) from None
                 inner: list[yaml.Node] = []
             elif isinstance(node, yaml.MappingNode):
                 inner = [each for pair in node.value for each in pair]
@@ -118,7 +118,7 @@ def _check_node(root: yaml.Node, loader: yaml.SafeLoader, path: Path) -> None:
             sizes[id(node)] = 1 + sum(map(size, inner))
             around.discard(id(node))
         if sizes[id(node)] > MOST_VALUES:
-            raise InputError.at(path, line, None, f"has over {MOST_VALUES:,} values, with aliases expanded")
+            raise InputError.at(path, f"has over {MOST_VALUES:,} values, with aliases expanded", line=line)
         return sizes[id(node)]
 
     size(root)

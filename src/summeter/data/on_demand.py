@@ -38,7 +38,7 @@ class LineFile:
         """Return the error for a line that was valid when the file was opened."""
         why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         message = f"the line at byte {start:,} is invalid ({why}) because the file was changed; import the data again"
-        return InputError.at(self.path, None, None, message)
+        return InputError.at(self.path, message)
 
 
 class StoredMapping(Mapping[str, _R], Generic[_R]):

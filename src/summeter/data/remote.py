@@ -93,8 +93,8 @@ def _as_input_errors(address: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise InputError.at(address, None, None, "no such file") from None
+        raise InputError.at(address, "no such file") from None
     except (InstallError, InputError):
         raise
     except Exception as error:  # each kind of storage has its own exceptions
-        raise InputError.at(address, None, None, f"cannot be read: {error or type(error).__name__}") from error
+        raise InputError.at(address, f"cannot be read: {error or type(error).__name__}") from error

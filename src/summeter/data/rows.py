@@ -311,18 +311,18 @@ def stored_map(folders: Iterable[Path]) -> tuple[Path, dict[str, str]] | None:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError.at(path, None, None, f"is not TOML: {error}") from error
+        raise InputError.at(path, f"is not TOML: {error}") from error
     table = settings.pop("map", {})
     if settings or not isinstance(table, dict):
-        raise InputError.at(path, None, next(iter(settings), "map"), "is not known; the file has one table, [map]")
+        raise InputError.at(path, "is not known; the file has one table, [map]", field=next(iter(settings), "map"))
     kept = table.pop("extra", {})
     mapping = table | ({f"{_KEEP}{name}": column for name, column in kept.items()} if isinstance(kept, dict) else {})
     for field, column in mapping.items():
         if not _is_field(field):
             what = f"is not a field{nearest(field, FIELDS)}; fields are: {', '.join(FIELDS)}, and extra.NAME"
-            raise InputError.at(path, None, f"map.{field}", what)
+            raise InputError.at(path, what, field=f"map.{field}")
         if not isinstance(column, str):
-            raise InputError.at(path, None, f"map.{field}", f"is {describe(column)}; give the name of a column")
+            raise InputError.at(path, f"is {describe(column)}; give the name of a column", field=f"map.{field}")
     return path, mapping
 
 

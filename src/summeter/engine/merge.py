@@ -181,7 +181,7 @@ class _Judge:
             confirmed = run.confirmed()[judge.signature]
             if confirmed.offsets is None:
                 message = "its items are not in order. First rerun the command that created the run"
-                raise InputError.at(confirmed.file, None, None, message)
+                raise InputError.at(confirmed.file, message)
             tables.append(confirmed.items)
             self._starts.append(confirmed.offsets.starts)
         self.items = ProgressTable.concat(tables)

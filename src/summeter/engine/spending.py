@@ -65,7 +65,7 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
             return expected(Request.model_validate(json.loads(store.request(key))))
         except ValueError as error:
             message = f"the request stored under {key[:12]} cannot be read. Restore the file, or start a new run"
-            raise InputError.at(store.path or "memory", None, None, message) from error
+            raise InputError.at(store.path or "memory", message) from error
 
     for call in chain(store.tokens(), store.tokens("turned_away")):
         tokens = replies[call.model].record(call.tokens_in, call.tokens_out, partial(estimate, call.key))

@@ -139,10 +139,10 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
     by_name: dict[str, AspectDef] = {}
     for place, aspect in enumerate(aspects, 1):
         if aspect.name in by_name:
-            raise InputError.at(file, None, f"aspect {place}: name", f"{aspect.name!r} is defined twice")
+            raise InputError.at(file, f"{aspect.name!r} is defined twice", field=f"aspect {place}: name")
         by_name[aspect.name] = aspect
     if not by_name:
-        raise InputError.at(file, None, None, "defines no aspect")
+        raise InputError.at(file, "defines no aspect")
     return by_name
 
 

@@ -251,7 +251,7 @@ def load_calibration(file: str | Path) -> Calibration:
     except ValidationError as error:
         raise invalid(path, None, error, "this is not a calibration file of this version") from error
     if not calibration.intact:
-        raise InputError.at(path, None, "checksum", "does not match, because the file was edited; calibrate again")
+        raise InputError.at(path, "does not match, because the file was edited; calibrate again", field="checksum")
     return calibration
 
 

@@ -347,11 +347,11 @@ def read_study(file: str | Path) -> Study:
     try:
         data = parse_json(Path(file).read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise InputError.at(file, None, None, f"cannot be read: {error.strerror or error}") from error
+        raise InputError.at(file, f"cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise InputError.at(file, None, None, "is not UTF-8") from error
+        raise InputError.at(file, "is not UTF-8") from error
     except NotJSON as error:
-        raise InputError.at(file, None, None, f"{error}; give the output of `summeter meta ... --json`") from error
+        raise InputError.at(file, f"{error}; give the output of `summeter meta ... --json`") from error
     return Study.from_payload(data, file)
 
 

@@ -41,7 +41,7 @@ class DataFile(Record):
         except FileNotFoundError as error:
             raise UsageError(f"the file of {what} does not exist: {file}{hint}") from error
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError.at(file, None, None, f"cannot be read as {what}: {error}") from error
+            raise InputError.at(file, f"cannot be read as {what}: {error}") from error
 
     @model_serializer
     def _named(self) -> str:
@@ -58,9 +58,9 @@ def read_fitted(file: str | Path | DataFile, schema: str, what: str, script: str
     try:
         values = json.loads(numbers.text)
     except ValueError as error:
-        raise InputError.at(numbers.path, None, None, f"cannot be read as {what}: {error}") from error
+        raise InputError.at(numbers.path, f"cannot be read as {what}: {error}") from error
     if not isinstance(values, dict) or values.pop("schema", None) != schema:
-        raise InputError.at(numbers.path, None, "schema", f"must be {schema} ({what}); {script} writes such files")
+        raise InputError.at(numbers.path, f"must be {schema} ({what}); {script} writes such files", field="schema")
     return values
 
 

@@ -165,20 +165,20 @@ def prices(file: str | Path | None = None) -> Prices:
     try:
         table = parse_yaml(path.read_text("utf-8"), path)
     except FileNotFoundError as error:
-        raise InputError.at(path, None, None, "the price file does not exist") from error
+        raise InputError.at(path, "the price file does not exist") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error}") from error
+        raise InputError.at(path, f"cannot be read: {error}") from error
     models = table.get("models") if isinstance(table, dict) else None
     if not isinstance(models, dict):
-        raise InputError.at(path, None, "models", "is missing: write `models:` and below it `PROVIDER/MODEL: {...}`")
+        raise InputError.at(path, "is missing: write `models:` and below it `PROVIDER/MODEL: {...}`", field="models")
     overrides = {}
     for name, row in models.items():
         if not isinstance(row, dict):
-            raise InputError.at(path, None, str(name), "must be {input: USD, output: USD}, per million tokens")
+            raise InputError.at(path, "must be {input: USD, output: USD}, per million tokens", field=str(name))
         fields = {"date": table.get("date"), **row}
         if fields["date"] is None:
             raise InputError.at(
-                path, None, f"{name}: date", "is missing: give the date of the price, here or for the file"
+                path, "is missing: give the date of the price, here or for the file", field=f"{name}: date"
             )
         try:
             overrides[str(name)] = Price.model_validate(fields)

@@ -104,7 +104,7 @@ class PromptFolder(Record):
             try:
                 texts.append((file.name.removesuffix(".txt"), file.read_text("utf-8")))
             except (OSError, UnicodeDecodeError) as error:
-                raise InputError.at(file, None, None, f"cannot be read as UTF-8 text: {error}") from error
+                raise InputError.at(file, f"cannot be read as UTF-8 text: {error}") from error
         return {"path": folder, "texts": tuple(texts)}
 
     @model_serializer

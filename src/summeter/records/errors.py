@@ -158,7 +158,7 @@ class InputError(UsageError):
         super().__init__(*list(parts)[1:], rest)
 
     @classmethod
-    def at(cls, file: str | Path, line: int | None, field: str | None, message: str) -> InputError:
+    def at(cls, file: str | Path, message: str, *, line: int | None = None, field: str | None = None) -> InputError:
         """Return an error with one fault."""
         return cls([Fault(str(file), line, field, message)])
 

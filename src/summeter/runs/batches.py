@@ -71,7 +71,7 @@ class BatchLog:
                 try:
                     self._apply(json.loads(line))
                 except (ValueError, KeyError, TypeError) as error:
-                    raise InputError.at(path, number, None, f"is not a line of a batch log ({error})") from error
+                    raise InputError.at(path, f"is not a line of a batch log ({error})", line=number) from error
 
     def of(self, model: str) -> list[Submission]:
         """Return the batches of a model, the earliest first."""

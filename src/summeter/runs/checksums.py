@@ -122,7 +122,7 @@ def _recorded(folder: Path) -> dict[str, Any] | None:
             raise ValueError(f"not of the format {_SCHEMA}")
     except (ValueError, KeyError, TypeError) as error:
         message = f"damaged: {error}. Remove it to check the run without it"
-        raise InputError.at(file, None, None, message) from error
+        raise InputError.at(file, message) from error
     return dict(recorded)
 
 

@@ -179,4 +179,4 @@ def _check_summary(rows: list[Judgment], document_id: str, system: str, file: Pa
 
 
 def _changed(file: Path) -> InputError:
-    return InputError.at(file, None, None, "was changed while it was read. Run the command again")
+    return InputError.at(file, "was changed while it was read. Run the command again")

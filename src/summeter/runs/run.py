@@ -185,7 +185,7 @@ class RunFolder:
     def _data_folder(self) -> Path:
         """The folder with the copy of the data. Raises InputError if it is missing."""
         if not (self.folder / "data").is_dir():
-            raise InputError.at(self.folder / "data", None, None, f"is missing. {_RESTORE}")
+            raise InputError.at(self.folder / "data", f"is missing. {_RESTORE}")
         return self.folder / "data"
 
     def domains(self) -> dict[str, str]:
@@ -268,7 +268,7 @@ class RunFolder:
 
     def _check_lines(self, file: Path, items: ProgressTable) -> Confirmed:
         if file.is_dir():
-            raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_RESTORE}")
+            raise InputError.at(file, f"is a folder, not a file of judgments. {_RESTORE}")
         offsets = item_offsets(file, items)
         # A writer may be ahead of its lines of progress.
         if offsets is not None and (self.manifest.status == "running" or not offsets.more):
@@ -298,7 +298,7 @@ class RunFolder:
             needed = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
             if missing := needed - {row["id"] for _, row in prepared_rows(file)}:
                 message = f"{len(missing)} of {len(needed)} rows that {PROGRESS} refers to are missing. {_RESTORE}"
-                raise InputError.at(file, None, None, message)
+                raise InputError.at(file, message)
 
     def _check_counts(self, present: int) -> None:
         """Raise InputError if fewer judgments are `present` than there were when the run ended."""
@@ -308,7 +308,7 @@ class RunFolder:
                 f"{present:,} of {ended:,} judgments are present: {PROGRESS} or {FAILURES} was cut. {_RESTORE}, which "
                 "judges missing items again"
             )
-            raise InputError.at(self.folder, None, None, message)
+            raise InputError.at(self.folder, message)
 
     def _errors(self) -> Iterator[Judgment]:
         """Yield judgments with the status "error" for the failed items."""
@@ -467,16 +467,15 @@ def read_manifest(folder: Path) -> Manifest:
             changed = [name for name in {**recorded, **current} if recorded.get(name) != current.get(name)]
             raise InputError.at(
                 file,
-                None,
-                ", ".join(changed),
                 "was changed after summeter wrote it, and the results of the run may depend on it. Restore it, or "
                 f"remove its key {CHECKSUMS!r} to accept the change",
+                field=", ".join(changed),
             )
         return Manifest.model_validate(fields)
     except ValidationError as error:
         raise invalid(file, None, error, "this is not a run of this version") from error
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise InputError.at(file, None, None, f"damaged: {error}") from error
+        raise InputError.at(file, f"damaged: {error}") from error
 
 
 def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:

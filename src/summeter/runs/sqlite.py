@@ -170,7 +170,7 @@ class KeyValueFile:
             name = key.hex() if isinstance(key, bytes) else key
             what = f"the {self.VALUE} stored under {name[:12]} is damaged"
             if self.readonly:
-                raise InputError.at(self.path or "memory", None, None, f"{what}. Restore the file, or start a new run")
+                raise InputError.at(self.path or "memory", f"{what}. Restore the file, or start a new run")
             log.warning("%s: %s and will be made again", self.path, what)
             damaged.append((key,))
         if damaged:
@@ -294,10 +294,10 @@ class KeyValueFile:
             version: int = connection.execute("PRAGMA user_version").fetchone()[0]
             tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if mark != cls.MARK and (mark or not new or tables):
-            raise InputError.at(path or "memory", None, None, f"is an SQLite file, but not one of {cls.CONTENT}")
+            raise InputError.at(path or "memory", f"is an SQLite file, but not one of {cls.CONTENT}")
         if version > cls.VERSION:
             newer = f"was written by a newer summeter (store version {version}, not {cls.VERSION}). Upgrade summeter"
-            raise InputError.at(path or "memory", None, None, newer)
+            raise InputError.at(path or "memory", newer)
         return version
 
     @classmethod
@@ -311,7 +311,7 @@ class KeyValueFile:
 
     def _unreadable(self, why: object) -> InputError:
         message = f"is not a readable {self.NAME} ({why}). Move it away or restore it"
-        return InputError.at(self.path or "memory", None, None, message)
+        return InputError.at(self.path or "memory", message)
 
     def _fault(self, error: sqlite3.Error | UnicodeDecodeError) -> SummeterError:
         where, name = self.path or "memory", self.NAME

@@ -84,7 +84,7 @@ def read_task(config: str | Path | Mapping[str, Any]) -> Task:
         if kind not in KINDS:
             problem = "is missing" if kind is None else f"{kind!r} is unknown{nearest(kind, KINDS)}"
             line = None if isinstance(config, Mapping) else yaml_lines(file)[0].get(("kind",))
-            raise InputError.at(file, line, "kind", f"{problem}; kinds: {', '.join(KINDS)}")
+            raise InputError.at(file, f"{problem}; kinds: {', '.join(KINDS)}", line=line, field="kind")
         return kind_named(str(kind))
 
     if not isinstance(config, Mapping):

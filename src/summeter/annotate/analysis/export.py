@@ -228,17 +228,17 @@ def import_events(service: CampaignService, file: Path) -> int:
         last = logged.seq
         if line_of(logged) != line_of(exported):
             message = f"event {exported.seq} differs from the event in the log; nothing was imported"
-            raise InputError.at(file, exported.seq + 1, None, message)
+            raise InputError.at(file, message, line=exported.seq + 1)
     added = [event for event in events if event.seq > last]
     if added and service.log.last_seq > last:
-        raise InputError.at(file, None, None, "the log has grown during the import; try again")
+        raise InputError.at(file, "the log has grown during the import; try again")
     state = service.empty_state()
     for event in events:
         try:
             state.apply(event)
         except (KeyError, ValueError, TypeError) as error:
             message = f"event {event.seq} does not follow from those before it ({error}); nothing was imported"
-            raise InputError.at(file, event.seq + 1, None, message) from error
+            raise InputError.at(file, message, line=event.seq + 1) from error
     if added:
         service.log.extend(added)
     return len(added)
@@ -249,19 +249,24 @@ def _read(service: CampaignService, file: Path) -> Iterator[Event]:
         head = _object(file, 1, next(lines, ""))
         if head.get("layout") != LAYOUT:
             raise InputError.at(
-                file, 1, "layout", f"is not {LAYOUT}; give a file written by `summeter annotate export --events`"
+                file,
+                f"is not {LAYOUT}; give a file written by `summeter annotate export --events`",
+                line=1,
+                field="layout",
             )
         if head.get("campaign") != service.folder.owner:
-            raise InputError.at(file, 1, "campaign", "is that of another campaign; import the file into that campaign")
+            raise InputError.at(
+                file, "is that of another campaign; import the file into that campaign", line=1, field="campaign"
+            )
         for number, line in enumerate(lines, 2):
             fields = _object(file, number, line)
             if set(fields) != set(Event._fields):
-                raise InputError.at(file, number, None, f"is not an event with the fields {', '.join(Event._fields)}")
+                raise InputError.at(file, f"is not an event with the fields {', '.join(Event._fields)}", line=number)
             event = Event(**fields)
             is_valid = event.seq == number - 1 and event.kind in KINDS and type(event.at) is int
             if not is_valid or not isinstance(event.data, dict):
                 message = f"is not event {number - 1} of a known kind; export the log again"
-                raise InputError.at(file, number, "seq", message)
+                raise InputError.at(file, message, line=number, field="seq")
             yield event
 
 
@@ -269,7 +274,7 @@ def _object(file: Path, number: int, line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise InputError.at(file, number, None, f"is not JSON: {error}") from error
+        raise InputError.at(file, f"is not JSON: {error}", line=number) from error
     if not isinstance(value, dict):
-        raise InputError.at(file, number, None, "is not a JSON object; export the log again")
+        raise InputError.at(file, "is not a JSON object; export the log again", line=number)
     return value

@@ -198,7 +198,7 @@ def _language_file(campaign: Campaign, file: Path) -> Path:
     try:
         return language_file(campaign.interface or default, file.parent)
     except UsageError as error:
-        raise InputError.at(file, None, "interface", str(error)) from error
+        raise InputError.at(file, str(error), field="interface") from error
 
 
 def _check_questions(task_type: TaskType, campaign: Campaign, file: Path) -> None:
@@ -244,7 +244,7 @@ def _selected(data: Dataset, campaign: Campaign, file: Path) -> Dataset:
     ):
         for name in names or ():
             if name not in known:
-                raise InputError.at(file, None, f"select.{noun}s", f"the data has no {noun} {name!r}")
+                raise InputError.at(file, f"the data has no {noun} {name!r}", field=f"select.{noun}s")
     items = None if select.items is None else _items(file.parent / select.items, data)
     item_documents = None if items is None else {document for document, _ in items}
     documents = [
@@ -348,12 +348,12 @@ def _training_task(task_type: TaskType, index: int, campaign: Campaign, file: Pa
         pass
     except (KeyError, TypeError, AttributeError) as error:
         field = f"training.items.{index}.body"
-        raise InputError.at(file, None, field, f"lacks {error}; design/annotate.md lists the fields") from error
+        raise InputError.at(file, f"lacks {error}; design/annotate.md lists the fields", field=field) from error
     try:
         task_type.passed(task, task_type.right_answer(task, Gold()))
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         field = f"training.items.{index}.expected"
-        raise InputError.at(file, None, field, f"lacks {error}; design/annotate.md lists the fields") from error
+        raise InputError.at(file, f"lacks {error}; design/annotate.md lists the fields", field=field) from error
     return task
 
 
@@ -386,7 +386,7 @@ class _Assistant:
             if task_type.machine_aspect is None:
                 known = ", ".join(name for name in TASK_TYPES if task_type_named(name).machine_aspect is not None)
                 message = f"{task_type.name} cannot show machine verdicts; only {known} can"
-                raise InputError.at(file, None, "assistance.machine", message)
+                raise InputError.at(file, message, field="assistance.machine")
             aspect = machine.aspect or task_type.machine_aspect
             self.verdicts = read_verdicts(machine, file.parent, data, aspect, task_type.unit)
 

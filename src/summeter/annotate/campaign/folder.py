@@ -84,7 +84,7 @@ class CampaignFolder:
         )
         if not work:
             message = "has no tasks for annotators; restore the file from a backup"
-            raise InputError.at(self.folder / TASKS, None, None, message)
+            raise InputError.at(self.folder / TASKS, message)
         return Tasks(work, checks, training, {task.key: task for task in tasks})
 
     @cached_property
@@ -112,7 +112,7 @@ class CampaignFolder:
             return {name: str(stored[name]) for name in ("secret", "admin")}
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = "cannot be read; restore it from a backup, since links and pseudonyms depend on it"
-            raise InputError.at(file, None, None, message) from error
+            raise InputError.at(file, message) from error
 
     @cached_property
     def names(self) -> Names:
@@ -171,7 +171,7 @@ def read_campaign(file: str | Path) -> Campaign:
         try:
             task_type_named(campaign.task_type)
         except UsageError as error:
-            raise InputError.at(path, None, "task_type", str(error)) from error
+            raise InputError.at(path, str(error), field="task_type") from error
     return campaign
 
 

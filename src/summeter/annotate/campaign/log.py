@@ -148,9 +148,7 @@ class EventLog:
         except sqlite3.Error as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise SummeterError(f"{file}: the log cannot be opened ({error}); check its folder") from error
-            raise InputError.at(
-                file, None, None, f"is not a readable log ({error}); restore it from a backup"
-            ) from error
+            raise InputError.at(file, f"is not a readable log ({error}); restore it from a backup") from error
         self._thread = threading.Thread(target=self._work, name="summeter-log", daemon=True)
         self._thread.start()
 
@@ -222,7 +220,7 @@ class EventLog:
         with transaction(connection, "DEFERRED"):
             if _value(connection, "PRAGMA user_version") != VERSION:
                 message = "is a log of another version of summeter; open it with that version"
-                raise InputError.at(self.file, None, None, message)
+                raise InputError.at(self.file, message)
             if _value(connection, "SELECT owner FROM campaign") != self._owner:
                 raise UsageError(f"{self.file}: this is the log of another campaign; keep one log per campaign folder")
             self._catch_up()
@@ -256,7 +254,7 @@ class EventLog:
         self.broken = self.broken or message
 
     def _damaged(self, message: str) -> SummeterError:
-        return InputError.at(self.file, None, None, f"{self.broken or message}; {RESTORE}")
+        return InputError.at(self.file, f"{self.broken or message}; {RESTORE}")
 
     def _work(self) -> None:
         ended = False

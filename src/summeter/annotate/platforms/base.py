@@ -147,7 +147,7 @@ class Platform(ABC):
 
         Raises InputError with the line and field at fault.
         """
-        raise InputError.at(file, None, None, f"the platform {self.name} has no CSV file of submissions to import")
+        raise InputError.at(file, f"the platform {self.name} has no CSV file of submissions to import")
 
 
 def plain_id(value: str | None) -> str | None:
@@ -173,10 +173,12 @@ def read_csv(file: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[st
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError.at(file, None, None, f"is not UTF-8 text: {error.reason}") from error
+        raise InputError.at(file, f"is not UTF-8 text: {error.reason}") from error
     reader = csv.DictReader(io.StringIO(text, newline=""))
     for name in required:
         if name not in (reader.fieldnames or ()):
-            raise InputError.at(file, 1, name, f"is missing; the columns are {', '.join(reader.fieldnames or ())}")
+            raise InputError.at(
+                file, f"is missing; the columns are {', '.join(reader.fieldnames or ())}", line=1, field=name
+            )
     for row in reader:
         yield reader.line_num, {key: value or "" for key, value in row.items() if isinstance(key, str)}

@@ -260,7 +260,7 @@ def read_checklist(file: Path) -> tuple[Question, ...]:
 
     value = read_yaml(file)
     if not isinstance(value, list):
-        raise InputError.at(file, None, None, "must be a list of questions")
+        raise InputError.at(file, "must be a list of questions")
     try:
         return _QUESTIONS.validate_python(value)
     except ValidationError as error:

@@ -62,7 +62,7 @@ def read_arcs(file: DataFile) -> Mapping[str, Arcs]:
                 replies[str(entry["text"])] = _of_reply(entry["corenlp"])
             except (ValueError, KeyError, TypeError, IndexError) as error:
                 why = f'is not {{"text": TEXT, "corenlp": REPLY}} with a CoreNLP reply: {error!r}'
-                raise InputError.at(file.path, line, None, why) from error
+                raise InputError.at(file.path, why, line=line) from error
     return replies
 
 

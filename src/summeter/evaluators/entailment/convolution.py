@@ -108,7 +108,7 @@ def load(file: str | Path | DataFile) -> Convolution:
         lists = {name: tuple(map(float, values[name])) for name in ("bins", "weights", "final")}
         return Convolution(**{**values, **lists})
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(file.path, None, None, f"cannot be read as SummaC-Conv weights: {error}") from error
+        raise InputError.at(file.path, f"cannot be read as SummaC-Conv weights: {error}") from error
 
 
 def released(

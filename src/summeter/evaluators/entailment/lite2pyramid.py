@@ -213,15 +213,15 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Con
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
-            raise InputError.at(file.path, None, None, f"cannot be read as content units: {first['msg']}") from error
+            raise InputError.at(file.path, f"cannot be read as content units: {first['msg']}") from error
         if not first["loc"]:
             why = "is not a JSON object with a list of units for each document id"
-            raise InputError.at(file.path, None, None, why) from error
+            raise InputError.at(file.path, why) from error
         why = (
             'is not a list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": '
             "lists with one tag per word}"
         )
-        raise InputError.at(file.path, None, str(first["loc"][0]), why) from error
+        raise InputError.at(file.path, why, field=str(first["loc"][0])) from error
     units: dict[str, list[ContentUnit]] = {}
     for document, entries in lists.items():
         of_document = units.setdefault(document, [])

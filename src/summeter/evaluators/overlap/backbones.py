@@ -141,11 +141,11 @@ def baseline_of(model: str, layer: int, file: str | Path | DataFile | None = Non
             try:
                 precision, recall, f1 = map(float, fields[1:])
             except ValueError as error:
-                raise InputError.at(file.path, number, None, f"is not LAYER,P,R,F: {line!r}") from error
+                raise InputError.at(file.path, f"is not LAYER,P,R,F: {line!r}", line=number) from error
             if not max(precision, recall, f1) < 1:
-                raise InputError.at(file.path, number, None, f"a baseline must be below 1: {line!r}")
+                raise InputError.at(file.path, f"a baseline must be below 1: {line!r}", line=number)
             return Baseline(precision, recall, f1)
-        raise InputError.at(file.path, None, None, f"has no line for layer {layer}")
+        raise InputError.at(file.path, f"has no line for layer {layer}")
     known = BASELINES.get((backbone(model).lower(), layer))
     if known is None:
         raise UsageError(

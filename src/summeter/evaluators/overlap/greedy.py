@@ -93,7 +93,7 @@ def _frequencies(file: DataFile) -> Frequencies:
         counts = {str(token): int(count) for token, count in values["holding"].items()}
         return Frequencies(int(values["references"]), counts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError.at(file.path, None, None, f"cannot be read as idf counts: {error!r}") from error
+        raise InputError.at(file.path, f"cannot be read as idf counts: {error!r}") from error
 
 
 def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | None = None) -> Greedy | None:

@@ -61,7 +61,7 @@ class RatingJudge(LLMJudge[Rating]):
         known = read_aspects(file)
         name = fields.get("aspect") or next(iter(known))
         if name not in known or (len(known) > 1 and not fields.get("aspect")):
-            raise InputError.at(file, None, "name", f"the file defines {', '.join(known)}; choose one with aspect=NAME")
+            raise InputError.at(file, f"the file defines {', '.join(known)}; choose one with aspect=NAME", field="name")
         return {**fields, "aspect": name, "definition": known[name]}
 
     @model_validator(mode="after")

@@ -164,9 +164,9 @@ def _read(path: Path) -> list[Rule]:
     try:
         lines = path.read_text("utf-8").split("\n")
     except FileNotFoundError as error:
-        raise InputError.at(path, None, None, "the file of scripted replies does not exist") from error
+        raise InputError.at(path, "the file of scripted replies does not exist") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(path, None, None, f"cannot be read: {error}") from error
+        raise InputError.at(path, f"cannot be read: {error}") from error
     rules = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -176,5 +176,5 @@ def _read(path: Path) -> list[Rule]:
         except ValidationError as error:
             raise invalid(path, number, error) from error
     if not rules:
-        raise InputError.at(path, None, None, "contains no rules")
+        raise InputError.at(path, "contains no rules")
     return rules
