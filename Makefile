@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where a machine forbids compiled files, every process of the tests would compile all modules again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: adapters docs demo test fuzz check web neural cluster shared wheel lowest lowest-neural local-judge test-local format clean
 
@@ -56,7 +58,7 @@ demo: $(VENV)/.core
 	@$(BIN)/summeter demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural and not cluster and not adapters"
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not web and not shared and not local and not neural and not cluster and not adapters"
 
 # Run the fuzz tests for an hour (FUZZ_SECONDS); in `make test` they run for a few seconds.
 fuzz: $(VENV)/.test

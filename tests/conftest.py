@@ -18,6 +18,16 @@ settings.load_profile("suite")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+LARGE = ("adapters", "cluster", "local", "neural")
+"""Folders of tests that import large packages, each named as its marker."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import tests that the marker expression leaves out anyway."""
+    name = collection_path.name
+    return True if name in LARGE and f"not {name}" in config.option.markexpr else None
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The checkout."""

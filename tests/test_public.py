@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 from engine.llm import answer as reply
 from evaluators.networks import local_models
+from together import together
 
 import summeter
 from summeter import annotate, benchmark, data, evaluators
@@ -21,7 +22,7 @@ from summeter.models.providers.scripted import Scripted
 from summeter.records.judgment import Status, Unit
 
 
-@pytest.mark.parametrize("name", summeter.__all__)
+@together("name", summeter.__all__)
 def test_public_names_resolve_and_are_documented(name: str) -> None:
     found = getattr(summeter, name)
     assert name == "__version__" or found.__doc__
@@ -37,7 +38,7 @@ def test_public_modules_hold_what_they_name(module: Any) -> None:
         _ = module.nothing
 
 
-@pytest.mark.parametrize("name", evaluators.__all__)
+@together("name", evaluators.__all__)
 def test_evaluators_resolve(name: str) -> None:
     assert getattr(evaluators, name).__name__ == name
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from together import together
 
 from summeter.audit import sensitivity
 from summeter.audit.planting import ERRORS, REWRITES, Planted, Subject, plant
@@ -28,9 +29,7 @@ def planted(kind: str, summary: str, document: str = DOCUMENT, wrong: tuple[int,
     return {each.marked for each in found if each}
 
 
-@pytest.mark.parametrize(
-    ("kind", "summary", "marked"),
-    [
+@together("kind, summary, marked", [
         ("number", "It was closed on 3 March.", {f"It was closed on [3 → {day}] March." for day in range(4, 10)}),
         ("number", "Three workers were hired for 99 days.", set()),  # one starts the sentence, one is not in the source
         ("name", "Anna Berg told reporters about the bridge.",

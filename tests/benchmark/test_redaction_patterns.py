@@ -7,6 +7,7 @@ import re
 
 import pytest
 from growth import assert_proportional
+from together import together
 
 from summeter.benchmark.redaction.finding import find
 
@@ -76,13 +77,13 @@ See file no 1951-1957 and no 1987-88.
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("line", FINDS)
+@together("line", FINDS)
 def test_finds(line: str) -> None:
     text, marked = unmarked(line)
     assert [(category, text[start:end]) for category, start, end in find(text)] == marked
 
 
-@pytest.mark.parametrize("line", LEAVES)
+@together("line", LEAVES)
 def test_leaves(line: str) -> None:
     assert find(line) == []
 

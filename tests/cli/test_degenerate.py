@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from together import together
 from typer.testing import CliRunner
 
 from summeter.cli.main import app
@@ -118,7 +119,7 @@ def _no_constant(name: str) -> None:
 
 
 @pytest.mark.parametrize("command", list(_commands()), ids=" ".join)
-@pytest.mark.parametrize("edge", EDGES)
+@together("edge", EDGES)
 def test_a_row_with_a_reason_or_a_message(runs: dict[str, str], edge: str, command: tuple[str, ...]) -> None:
     name, *options = (runs[edge] if word == "RUN" else word for word in command)
     again = [runs[edge]] if "--repeats" in options else []

@@ -14,6 +14,7 @@ import pytest
 from data.flat_view import flat_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from together import together
 
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.presets import PRESETS
@@ -104,9 +105,7 @@ class TestRows:
 
 
 class TestFaults:
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
+    @together("change, message", [
             ({"summary": None}, "rows:1: summary: is null; give a string (it may be empty)"),
             ({"document": 5}, "rows:1: document: is the number 5; give a string"),
             ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a string"),

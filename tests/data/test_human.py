@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from data.flat_view import flat_rows
+from together import together
 
 from summeter.data.dataset import load
 from summeter.records import InputError, Judgment, KeyFacts, Span
@@ -197,9 +198,7 @@ class TestJudgments:
 
 
 class TestFaults:
-    @pytest.mark.parametrize(
-        ("human", "message"),
-        [
+    @together("human, message", [
             ("x", "rows:1: human: is a string; give an object of human judgments"),
             ({"rating": {}}, ("rows:1: human.rating: is not known (did you mean ratings?); fields: ratings, "
              "crowd_ratings, overall, sentence_labels, sentence_error_types, conciseness_labels, key_fact_labels, "

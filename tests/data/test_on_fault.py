@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from data.flat_view import flat_rows
+from together import together
 
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
@@ -68,9 +69,7 @@ class TestSkip:
 
 
 class TestKeepValid:
-    @pytest.mark.parametrize(
-        ("change", "kept", "gone"),
-        [
+    @together("change, kept, gone", [
             ({"domain": []}, {}, ("domain", [])),
             ({"references": "x"}, {}, ("references", "x")),
             ({"key_facts": ["a", ""]}, {}, ("key_facts[1]", ["a", ""])),

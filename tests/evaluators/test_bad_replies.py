@@ -7,11 +7,12 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from evaluators.bad_replies import BAD, ITEM, ODD, SENTENCES, Case, Replies
 from evaluators.judging import judgments_of
+from together import together
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
@@ -311,18 +312,20 @@ def _replies(name: str) -> Replies:
     return Replies(harness.good, harness.other, prompt)
 
 
-def _pairs(cases: tuple[Case, ...]) -> list[Any]:
-    return [
-        pytest.param(name, case, id=f"{name}-{case.name}")
-        for name, harness in HARNESSES.items()
-        for case in cases
-        if (harness.counted or not case.counted) and case.name not in harness.plain
-    ]
+def _fits(harness: Harness, case: Case) -> bool:
+    return (harness.counted or not case.counted) and case.name not in harness.plain
 
 
-@pytest.mark.parametrize(("name", "case"), _pairs(BAD))
+@pytest.mark.parametrize("name", HARNESSES)
+@together("case", BAD)
 def test_a_bad_reply_is_no_number(name: str, case: Case) -> None:
-    harness, reply = HARNESSES[name], case.build(_replies(name))
+    harness = HARNESSES[name]
+    if not _fits(harness, case):
+        return
+    reply = case.build(_replies(name))
+    if harness.stored and harness.units:
+        stored = harness.evaluator.read(reply, ITEM, "strict", "sig")
+        assert [judgment.status for judgment in stored] == [case.status] * harness.units
     prepared, judgments, _ = judge(harness, reply)
     if not harness.units:
         assert prepared.status == case.status, prepared
@@ -340,19 +343,12 @@ def test_a_bad_reply_is_no_number(name: str, case: Case) -> None:
     assert len(set(targets)) == len(targets)
 
 
-@pytest.mark.parametrize(
-    ("name", "case"),
-    [pair for pair in _pairs(BAD) if (harness := HARNESSES[str(pair.values[0])]).units and harness.stored],
-)
-def test_a_stored_bad_reply_is_no_number(name: str, case: Case) -> None:
-    harness, reply = HARNESSES[name], case.build(_replies(name))
-    judgments = harness.evaluator.read(reply, ITEM, "strict", "sig")
-    assert [judgment.status for judgment in judgments] == [case.status] * harness.units
-
-
-@pytest.mark.parametrize(("name", "case"), [pair for pair in _pairs(ODD) if HARNESSES[pair.values[0]].json])
+@pytest.mark.parametrize("name", [name for name, harness in HARNESSES.items() if harness.json])
+@together("case", ODD)
 def test_odd_replies_equal_the_plain_one(name: str, case: Case) -> None:
     harness = HARNESSES[name]
+    if not _fits(harness, case):
+        return
     prepared, judgments, _ = judge(harness, case.build(_replies(name)))
     plain_prepared, plain, _ = _plain(name)
     assert prepared.data == plain_prepared.data

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from evaluators.fused_models import written
 from evaluators.networks import networks
+from together import together
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
@@ -146,7 +147,7 @@ class TestContract:
         for role in find(name).roles.values():
             assert role.kind in kinds
 
-    @pytest.mark.parametrize("empty", ["document", "summary"])
+    @together("empty", ["document", "summary"])
     def test_an_empty_text_is_skipped_for_each_aspect_without_a_call(self, name: str, empty: str) -> None:
         found = [row for row in judge(name, pair(name, **{empty: " "})).judgments if row.target.system == "a"]
         parts = [part for part in usable(name).components() if not part.prepares_only]
@@ -286,7 +287,7 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("edge", EDGES)
+@together("edge", EDGES)
 def test_edge_cases_have_one_defined_result(name: str, edge: str) -> None:
     fields, expected = EDGES[edge]
     found = judge(name, pair(name, **fields))

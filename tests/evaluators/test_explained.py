@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from evaluators.test_catalog import judge, row
+from together import together
 
 from summeter.data.dataset import load
 from summeter.evaluators.catalog import CATALOG, build
@@ -48,7 +48,7 @@ def edges(side: Side) -> set[tuple[int, int]]:
     return stretches | {(0, len(text.text))}
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@together("name", LOCAL)
 def test_negative_verdicts_have_a_reason(name: str) -> None:
     found = verdicts_of(name)
     assert found
@@ -57,7 +57,7 @@ def test_negative_verdicts_have_a_reason(name: str) -> None:
         assert one.reason or not (against or one.status != "ok"), one
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@together("name", LOCAL)
 def test_reasons_are_words_for_people(name: str) -> None:
     for one in verdicts_of(name):
         if one.reason is not None:
@@ -65,7 +65,7 @@ def test_reasons_are_words_for_people(name: str) -> None:
             assert not CODE.search(one.reason), one.reason
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@together("name", LOCAL)
 def test_evidence_is_whole_sentences_of_the_side_it_names(name: str) -> None:
     allowed = {"document": edges("document"), "summary": edges("summary")}
     for one in verdicts_of(name):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import pytest
+from together import together
 
 from summeter.cli.main import main
 from summeter.evaluators.base import Checkpoint, Role
@@ -21,7 +22,7 @@ BASELINES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CATALOG)
+@together("name", CATALOG)
 def test_every_entry_states_its_licences(name: str) -> None:
     evaluator = find(name)
     assert evaluator.code_licence

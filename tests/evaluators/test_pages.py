@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from together import together
 
 from summeter.engine.roles import check_roles, parts_of
 from summeter.evaluators.aspects import RATED, read_aspects
@@ -72,7 +73,7 @@ def values(command: str, option: str) -> list[str]:
     return [value for word, value in pairwise(shlex.split(command)) if word == option]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@together("command", COMMANDS)
 def test_a_command_binds_every_network_that_its_evaluators_ask(command: str) -> None:
     evaluators = [build(text) for text in values(command, "-e")]
     models = dict(value.split("=", 1) for value in values(command, "-m"))

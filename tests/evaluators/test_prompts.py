@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-import pytest
 from evaluators.judging import item
+from together import together
 
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.rating.rts import ReasonThenScore
@@ -31,7 +31,7 @@ def _templates() -> list[Traversable]:
 TEMPLATES = _templates()
 
 
-@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
+@together("file", TEMPLATES)
 def test_all_prompts_start_alike(file: Traversable) -> None:
     text = file.read_text("utf-8")
     assert text.startswith(SYSTEM), f"{file}: the system turn is not the common one"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.replies import choice, clean, entries, number, read_reply, show
 from summeter.records import ReplyError
@@ -24,9 +25,7 @@ def fault(text: str) -> ReplyError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+@together("text, value", [
         ('{"a": 1}', {"a": 1}),
         ('```json\n{"a": 1}\n```', {"a": 1}),
         ('Here [see]: [{"a": 1}]', [{"a": 1}]),
@@ -114,7 +113,7 @@ def test_earlier_values_count_only_if_they_are_full_answers() -> None:
     assert read_reply('{"score": 3} {"score": 5}', read, same=lambda score: score % 2) == 5
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "[" * 200_000,
@@ -171,11 +170,10 @@ def test_truncated_objects_are_rejected(record: dict[str, Any], data: st.DataObj
         take(text[:cut])
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(3, 3), ("3", 3), (" 03. ", 3), ("[3]", 3), ("Sentence 3", 3), ("key fact 3", 3), ("#3", 3), ("s3", 3),
-     (True, None), (3.0, None), ("3.5", None), ("-3", None), ("three", None), ("", None), (None, None), ("1, 2", None)],
-)  # fmt: skip
+@together("value, expected", [
+     (3, 3), ("3", 3), (" 03. ", 3), ("[3]", 3), ("Sentence 3", 3), ("key fact 3", 3), ("#3", 3), ("s3", 3),
+     (True, None), (3.0, None), ("3.5", None), ("-3", None), ("three", None), ("", None), (None, None),
+     ("1, 2", None)])  # fmt: skip
 def test_numbers(value: Any, expected: int | None) -> None:
     assert number(value) == expected
 

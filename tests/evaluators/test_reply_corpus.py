@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from together import together
 
 from summeter.evaluators.catalog import build
 from summeter.records import ReplyError
@@ -34,7 +34,7 @@ def _read(judge: str, reply: str) -> float | None:
         return None
 
 
-@pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] != "pair"], ids=lambda row: row["id"])
+@together("row", [row for row in CORPUS if row["form"] != "pair"])
 def test_replies_are_read_as_annotated(row: dict[str, Any]) -> None:
     expected = SAID.get(row["form"], {}).get(row["expected"], row["expected"])
     if "unread" in row:
@@ -42,14 +42,14 @@ def test_replies_are_read_as_annotated(row: dict[str, Any]) -> None:
     assert _read(JUDGES[row["form"]], row["reply"]) == KEPT.get(row["id"], expected)
 
 
-@pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] == "score"], ids=lambda row: row["id"])
+@together("row", [row for row in CORPUS if row["form"] == "score"])
 def test_rts_reads_the_annotated_score_or_none(row: dict[str, Any]) -> None:
     value = _read("rts", row["reply"])
     half = {"s059": 4.5, "s063": 3.75}.get(row["id"])  # half stars: see docs/rating.md
     assert value in (None, row["expected"], half)
 
 
-@pytest.mark.parametrize("row", [row for row in CORPUS if row["form"] == "pair"], ids=lambda row: row["id"])
+@together("row", [row for row in CORPUS if row["form"] == "pair"])
 def test_comparisons_are_never_misread(row: dict[str, Any]) -> None:
     """`h2h` asks for a letter; a reply that names the summaries by number may only be rejected."""
     assert _read("h2h", row["reply"]) in (None, SAID["pair"].get(row["expected"]))

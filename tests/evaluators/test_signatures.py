@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
+from together import together
 
 from summeter.evaluators.catalog import CATALOG, build
 
 SIGNATURES: dict[str, list[str]] = json.loads((Path(__file__).parent / "signatures.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("spec", SIGNATURES)
+@together("spec", SIGNATURES)
 def test_a_signature_stays_what_it_was(spec: str) -> None:
     found = [
         part.sign(dict.fromkeys(part.required_roles, "p/m"), "rules-1", {"t": 0}) for part in build(spec).components()

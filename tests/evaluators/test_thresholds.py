@@ -12,6 +12,7 @@ from evaluators.networks import FakeNetwork, document, judge, logits_of, network
 from evaluators.test_bad_replies import HARNESSES
 from evaluators.test_bad_replies import judge as answered
 from numpy.typing import NDArray
+from together import together
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, Tools
@@ -50,7 +51,7 @@ def local_judges() -> list[Evaluator]:
     ]
 
 
-@pytest.mark.parametrize("evaluator", local_judges(), ids=str)
+@together("evaluator", local_judges())
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
     source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
@@ -77,7 +78,7 @@ def assert_labels_follow(evaluator: Evaluator, rows: Sequence[Judgment]) -> None
             assert row.label == int(row.value >= line)
 
 
-@pytest.mark.parametrize("name", HARNESSES)
+@together("name", HARNESSES)
 def test_a_label_from_a_reply_follows_its_value(name: str) -> None:
     harness = HARNESSES[name]
     for reply in (harness.good, harness.other):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from together import together
 
 FOLDER = Path(__file__).parents[2] / "examples" / "nine_domains"
 DOMAINS = (
@@ -49,7 +50,7 @@ FIELDS = {
 Row = dict[str, Any]
 
 ROWS: list[Row] = [json.loads(line) for line in (FOLDER / "summaries.jsonl").read_text(encoding="utf-8").splitlines()]
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['doc_id']}-{row['system']}")
+each_row = together("row", ROWS)
 
 
 def faithfulness(row: Row) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from evaluators.bad_replies import ITEM
+from together import together
 
 from fuzz import Check, corpus
 from summeter.evaluators.catalog import build
@@ -43,14 +44,13 @@ def _value(judge: Any, text: str) -> float | None:
     return judgment.value  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("row", ANSWERS, ids=lambda row: f"{row['judge']}: {row['reply'][:30]}")
+@together("row", ANSWERS)
 def test_an_answer_is_read(row: dict[str, Any]) -> None:
     assert _value(build(row["judge"]), row["reply"]) == row["value"]
 
 
-@pytest.mark.parametrize("row", [row for row in ANSWERS if _NUMBER.search(row["reply"]) and row["judge"] != "h2h"],
-                         ids=lambda row: f"{row['judge']}: {row['reply'][:30]}")  # fmt: skip
-@pytest.mark.parametrize("hedge", HEDGES)
+@together("row", [row for row in ANSWERS if _NUMBER.search(row["reply"]) and row["judge"] != "h2h"])  # fmt: skip
+@together("hedge", HEDGES)
 def test_hedged_number_is_not_read(row: dict[str, Any], hedge: str) -> None:
     """The hedge goes before the number, and before the phrase that the number stands in."""
     text, judge = row["reply"], build(row["judge"])
@@ -62,9 +62,8 @@ def test_hedged_number_is_not_read(row: dict[str, Any], hedge: str) -> None:
             assert _value(judge, text.replace(phrase, f"{hedge}{phrase}")) is None
 
 
-@pytest.mark.parametrize("row", [row for row in ANSWERS if _NUMBER.search(row["reply"]) and row["judge"] != "h2h"],
-                         ids=lambda row: f"{row['judge']}: {row['reply'][:30]}")  # fmt: skip
-@pytest.mark.parametrize("ending", ENDINGS)
+@together("row", [row for row in ANSWERS if _NUMBER.search(row["reply"]) and row["judge"] != "h2h"])  # fmt: skip
+@together("ending", ENDINGS)
 def test_longer_number_is_not_read(row: dict[str, Any], ending: str) -> None:
     text = row["reply"]
     at = _NUMBER.search(text)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
+from together import together
 
 from summeter.data.dataset import load
 from summeter.meta._agree import AgreeOptions, agree, export, leave_one_out, override_rate
@@ -85,7 +86,7 @@ def test_mean_pairwise_pearson_by_document() -> None:
     assert value(study, "mean_pairwise_pearson") == pytest.approx(0.75)
 
 
-@pytest.mark.parametrize("name", COEFFICIENTS)
+@together("name", COEFFICIENTS)
 def test_coefficients_handle_empty_single_and_constant_votes(name: str) -> None:
     for votes in (np.full((2, 3), NAN), np.array([[1.0], [1.0]]), np.ones((2, 4)), np.zeros((3, 0))):
         got = estimate(cast(votes), name, resampling(20))

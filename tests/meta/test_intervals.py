@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from meta.makers import people, ratings
 from meta.studies import STUDIES
+from together import together
 
 from summeter.audit.attacks import Attack
 from summeter.audit.injection import _row as injection_row
@@ -62,7 +63,7 @@ def lost_draws(row: Row) -> int:
     return int(text[3] or text[2]) - int(text[2])
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@together("name", DRAWN)
 def test_one_account(name: str) -> None:
     rows = [row for row in STUDIES[name](judges(), gold(), DRAWS) if row.low is not None or row.interval is not None]
     assert rows
@@ -78,8 +79,8 @@ def test_one_account(name: str) -> None:
             assert (int(said[1]), int(said[2])) == (lost, int(text[3] or text[2]))
 
 
-@pytest.mark.parametrize("draws", [0, 1])
-@pytest.mark.parametrize("name", [name for name in DRAWN if name not in ALWAYS_2000])
+@together("draws", [0, 1])
+@together("name", [name for name in DRAWN if name not in ALWAYS_2000])
 def test_without_draws_no_row_has_an_interval_and_each_says_why(name: str, draws: int) -> None:
     whole, bare = (STUDIES[name](judges(), gold(), size) for size in (DRAWS, draws))
     assert len(whole) == len(bare)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from meta.makers import judgment, people, ratings, sentences, voted
 from meta.studies import STUDIES
+from together import together
 
 from summeter.meta import Study, agreement_lines
 from summeter.records import Judgment
@@ -53,7 +53,7 @@ APART = sorted(
 )
 
 
-@pytest.mark.parametrize("name", APART)
+@together("name", APART)
 def test_two_settings_of_one_judge(name: str) -> None:
     study = STUDIES[name](judged(), gold(), 10)
     for kind in dict.fromkeys(row.study for row in study):

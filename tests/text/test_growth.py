@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 from growth import assert_proportional
+from together import together
 
 from summeter.evaluators.overlap.novelty import novel_shares
 from summeter.evaluators.support.scorer import LexicalScorer
@@ -110,7 +111,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
+@together("unit", UNITS.values())
 def test_time_grows_with_the_length(reader: str, unit: str) -> None:
     text, read = unit * (SIZE // len(unit)), READERS[reader]
     assert_proportional(lambda: read(text[: len(text) // 4]), lambda: read(text), times=4, quick=QUICK)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from growth import assert_within
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from together import together
 
 from summeter.text.fold import Fold, Folded, standalone
 from summeter.text.match import QuoteFinder, find_quote
@@ -20,8 +20,8 @@ ARTICLE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("quote", "found"),
+@together(
+    "quote, found",
     [
         # exact
         ("voted on Monday", "voted on Monday"),

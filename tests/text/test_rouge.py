@@ -14,6 +14,7 @@ from growth import assert_within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
+from together import together
 
 from summeter.evaluators.catalog import build
 from summeter.records import InstallError
@@ -150,8 +151,8 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-@pytest.mark.parametrize("stem", [False, True])
+@together("script", SCRIPTS)
+@together("stem", [False, True])
 def test_identical_text_scores_one_in_every_script(script: str, stem: bool) -> None:
     text = SCRIPTS[script]
     for rouge in ROUGES.values():

@@ -11,6 +11,7 @@ import pytest
 from growth import assert_proportional, assert_within
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from together import together
 
 from summeter.text.split import SPLITTER, SentenceNotFoundError, locate, split
 
@@ -140,7 +141,7 @@ GLUED = {
 }
 
 
-@pytest.mark.parametrize("marked", HARD)
+@together("marked", HARD)
 def test_hard_cases(marked: str) -> None:
     text, expected = pieces(marked)
     expected = GLUED.get(text, expected)
@@ -265,7 +266,7 @@ def test_six_thousand_words_take_milliseconds() -> None:
     assert_within(0.2, lambda: split(PROSE * 300))  # about 0.008 on one busy core of 2024
 
 
-@pytest.mark.parametrize(
+@together(
     "unit", [PROSE, ".", " . ", ".\n", "a.B", '" . ', "' . ' ", "/.A", "A. ", "x", " ", "\n", "_", "• ", "1) a  2) "]
 )
 def test_time_grows_with_length_only(unit: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
+from together import together
 
 FILES = sorted(Path(__file__).parent.glob("*.py"))
 LOOKS = {
@@ -28,7 +28,7 @@ def races(source: str) -> list[int]:
     return found + [one.lineno for one in tree if isinstance(one, ast.Expr) and "wait_for_timeout" in called(one)]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@together("file", FILES)
 def test_the_browser_tests_neither_sleep_nor_look_once(file: Path) -> None:
     # `steps.until` may sleep: it is a loop that waits for a condition.
     allowed = 1 if file.name == "steps.py" else 0

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from evaluators.judging import Judge, item, run
+from together import together
 
 from summeter.evaluators.finesure.align import Align, FineSurE
 from summeter.evaluators.finesure.fact_check import REPLY_FIELDS, Strategy
@@ -128,8 +129,8 @@ def test_accepted_replies(value: Any, expected: list[int]) -> None:
     assert labels(value) == expected
 
 
-@pytest.mark.parametrize(
-    ("strategy", "first", "says"),
+@together(
+    "strategy, first, says",
     [
         ("instruction", {"present": "yes", "lines": []}, "in no line"),
         ("instruction", {"present": "yes", "lines": [0]}, "line 0"),

@@ -6,6 +6,7 @@ import pytest
 from evaluators.judging import item
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck
@@ -19,9 +20,7 @@ UNESCAPED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("output", "labels", "types"),
-    [
+@together("output, labels, types", [
         # Nothing to parse: one faithful sentence.
         ("", [0], [NONE]),
         ("I'm sorry, but I can't assist with that.", [0], [NONE]),
@@ -71,8 +70,8 @@ YES = '{"key fact": "a", "response": "Yes", "line number": [1, 2]}'
 NO = '{"key fact": "b", "response": "No", "line number": [3]}'
 
 
-@pytest.mark.parametrize(
-    ("output", "present", "lines"),
+@together(
+    "output, present, lines",
     [
         (f"[{YES}, {NO}]", [1, 0], {1, 2, 3}),  # lines count even for "No"
         (f"```json\n[{YES}]\n```", [1], {1, 2}),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from evaluators.bad_replies import BAD, ODD, Case, Replies
 from evaluators.judging import Judge, item, run
+from together import together
 
 from summeter.evaluators.base import Prepared
 from summeter.evaluators.catalog import build
@@ -234,7 +235,7 @@ PROMPT = "\n\n".join(m.content for m in KeyFactExtraction().validation_prompt(BA
 REPLIES = Replies(votes("y", "n", "y"), votes("y", "y", "y"), PROMPT)
 
 
-@pytest.mark.parametrize("case", [*BAD, *ODD], ids=lambda case: case.name)
+@together("case", [*BAD, *ODD])
 def test_bad_and_odd_replies_of_validators(case: Case) -> None:
     found = validated(models(case.build(REPLIES)))
     assert found.status == case.status

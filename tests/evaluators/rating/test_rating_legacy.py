@@ -8,6 +8,7 @@ import pytest
 from growth import assert_within
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.rating import legacy
 from summeter.records import ReplyError
@@ -45,7 +46,7 @@ RTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "ruled"), RTS.items())
+@together("text, ruled", RTS.items())
 def test_the_rules_of_rts(text: str, ruled: tuple[float, int]) -> None:
     assert legacy.rts(text) == ruled
 
@@ -102,7 +103,7 @@ H2H = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "value"), H2H.items())
+@together("text, value", H2H.items())
 def test_h2h_reads_everything_else_as_a_tie(text: str, value: float) -> None:
     assert legacy.h2h(text) == value
 

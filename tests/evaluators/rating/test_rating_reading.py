@@ -11,6 +11,7 @@ import yaml
 from growth import assert_within
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.catalog import build
 from summeter.evaluators.rating.h2h import HeadToHead
@@ -33,20 +34,20 @@ def _strict(judge: str, text: str) -> float:
     return found.strict(text).value
 
 
-@pytest.mark.parametrize(("judge", "text", "value"), READ)
+@together("judge, text, value", READ)
 def test_a_published_form_is_read(judge: str, text: str, value: float) -> None:
     assert _strict(judge, text) == value
 
 
-@pytest.mark.parametrize(("judge", "text"), UNREAD)
+@together("judge, text", UNREAD)
 def test_ambiguous_answers_are_unparsed(judge: str, text: str) -> None:
     with pytest.raises(ReplyError) as caught:
         _strict(judge, text)
     assert caught.value.kind == "unparsed"
 
 
-@pytest.mark.parametrize("answer", ["Score: 4", "4/5", "the score is 4", "4 out of 5", "a score of 4"])
-@pytest.mark.parametrize(
+@together("answer", ["Score: 4", "4/5", "the score is 4", "4 out of 5", "a score of 4"])
+@together(
     "sentence",
     [
         "The summary says: {}",
@@ -155,7 +156,7 @@ def test_a_refusal_is_one(judge: RatingJudge) -> None:
     assert caught.value.kind == "refused"
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "score " * 20000,

@@ -4,14 +4,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.support.numbers import numbers
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.words import analyse, index_text
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
+@together(
+    "text, values",
     [
         ("1,000 and 1000 and one thousand", [1000, 1000, 1000]),
         ("two hundred and five", [205]),
@@ -101,13 +102,13 @@ def _keys(text):
     return [w.key for w in found if w.content or w.key == "#1" or not w.key.isalpha() or w.key in ("dollar", "pound")]
 
 
-@pytest.mark.parametrize(("one", "other"), EQUAL)
+@together("one, other", EQUAL)
 def test_equal_numbers_in_different_forms(one, other):
     assert _keys(one) == _keys(other)
     assert [n.value for n in numbers(one)] == [n.value for n in numbers(other)]
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+@together("one, other", DIFFERENT)
 def test_similar_texts_with_different_numbers(one, other):
     assert _keys(one) != _keys(other)
 
@@ -179,7 +180,7 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+@together("text", LONG)
 def test_very_long_numbers(text):
     assert all(math.isfinite(number.value) for number in numbers(text))
     evidence = index_text(f"The price was {text} in May.", [(0, len(text) + 22)])

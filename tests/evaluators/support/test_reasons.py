@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.support.checks import CAUTION, MAX_REASON_LENGTH, MAX_REASONS, compare, reasons_for
 from summeter.evaluators.support.scorer import ClaimSupport, LexicalScorer
@@ -60,13 +61,13 @@ def test_the_first_reason_names_the_planted_error() -> None:
     assert [name for name in least if named[name] < least[name]] == []
 
 
-@pytest.mark.parametrize("case", SOUND, ids=lambda case: case.claim)
+@together("case", SOUND)
 def test_faithful_sentences_have_no_conflicts(case: Case) -> None:
     conflicts = {"number", "negation", "opposite", "name"}
     assert not kinds(case.claim, evidence_of(case.source)) & conflicts
 
 
-@pytest.mark.parametrize("case", [*WRONG, *SOUND], ids=lambda case: case.claim)
+@together("case", [*WRONG, *SOUND])
 def test_reasons_are_short_and_quote_the_texts(case: Case) -> None:
     found = support_of(case)
     assert 1 <= len(found.reasons) <= MAX_REASONS
@@ -79,7 +80,7 @@ def test_reasons_are_short_and_quote_the_texts(case: Case) -> None:
             assert all(piece.strip() in texts for piece in quoted.split("…")), quoted
 
 
-@pytest.mark.parametrize("case", WRONG, ids=lambda case: case.claim)
+@together("case", WRONG)
 def test_unsupported_sentences_have_a_quotation_and_supported_ones_only_cautions(case: Case) -> None:
     found = support_of(case)
     if found.supported:
