@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_counts_and_export(folder: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert secret
     assert secret not in file.read_text(encoding="utf-8")
     assert run(capsys, "export", str(folder), "-o", str(tmp_path / "calls.csv"))[0] == 2
+
+
+def test_a_page_contains_calls_only_on_request(folder: Path, tmp_path: Path) -> None:
+    for options, pieces in (((), 0), (("--calls",), 3)):
+        page = tmp_path / f"{len(options)}.html"
+        with pytest.raises(SystemExit):
+            main(["report", str(folder), "-o", str(page), *options])
+        found = [json.loads(text) for text in re.findall(r'id="call-\d+">(.*?)</script>', page.read_text())]
+        assert len(found) == pieces
+    assert {one["reply"][:11] for call in found for one in call} == {'{"reason": ', "half a repl"}
+    assert any("Ana walked to the mill." in text for call in found for one in call for _, text in one["messages"])

@@ -11,7 +11,7 @@ import typer
 from summeter.cli.common import OldRun, Output, check_suffix, output_options
 
 if TYPE_CHECKING:
-    from summeter.runs.calls import CallStore, StoredCall
+    from summeter.runs.calls import StoredCall
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -49,15 +49,15 @@ def show(
         asked = ((doc, target.document_id), (system, target.system), (judge, judgment.judge))
         if not keys and all(wanted in (None, found) for wanted, found in asked):
             chosen |= {*judgment.calls}
-    with _store(run) as store:
-        calls = [call for call in store.stored() if (call.key.startswith(tuple(keys)) if keys else call.key in chosen)]
+    with RunFolder(run).calls() as store:
+        calls = [call for call in store.stored(None if keys else chosen) if call.key.startswith(tuple(keys or [""]))]
     if not calls:
         raise UsageError(f"{run} has no such call")
     parts = []
     for call in calls:
         parts += [f"call {call.key[:16]}, {call.model}, {_when(call)}{'' if call.usable else ', unusable reply'}"]
-        parts += [f"--- {message['role']} ---\n{message['content']}" for message in call.request.get("messages", ())]
-        parts += [f"--- reply ---\n{_reply(call)}", *(f"judgment: {text}" for text in about.get(call.key, ())), ""]
+        parts += [f"--- {role} ---\n{text}" for role, text in call.messages]
+        parts += [f"--- reply ---\n{call.reply}", *(f"judgment: {text}" for text in about.get(call.key, ())), ""]
     if output.format == "json":
         output.write([], [{**_row(call), "judgments": about.get(call.key, [])} for call in calls])
     else:
@@ -72,10 +72,11 @@ def stats(run: OldRun, output: Output) -> None:
     Tokens are those that the endpoint reported; `uncounted` calls have none.
     """
     from summeter.runs.calls import CallTokens
+    from summeter.runs.run import RunFolder
     from summeter.tables import Table
 
     by_model: dict[str, list[tuple[CallTokens, bool]]] = {}
-    with _store(run) as store:
+    with RunFolder(run).calls() as store:
         for table in ("calls", "turned_away"):
             for call in store.tokens(table):
                 by_model.setdefault(call.model, []).append((call, table == "calls"))
@@ -104,21 +105,13 @@ def export(
     import json
 
     from summeter.data.atomic import write_text
+    from summeter.runs.run import RunFolder
 
     check_suffix(out, ".jsonl")
-    with _store(run) as store:
+    with RunFolder(run).calls() as store:
         lines = [json.dumps(_row(call), ensure_ascii=False) for call in store.stored()]
     write_text(out, "".join(f"{line}\n" for line in lines))
     typer.echo(f"{len(lines):,} calls written to {out}", err=True)
-
-
-def _store(run: Path) -> CallStore:
-    """Return the stored calls of a run, which are none if the run has asked no model."""
-    from summeter.runs.calls import CallStore
-    from summeter.runs.run import CALLS, read_manifest
-
-    read_manifest(run)  # raises an error if the folder is not a run
-    return CallStore(run / CALLS, readonly=True) if (run / CALLS).exists() else CallStore()
 
 
 def _row(call: StoredCall) -> dict[str, Any]:
@@ -127,7 +120,3 @@ def _row(call: StoredCall) -> dict[str, Any]:
 
 def _when(call: StoredCall) -> str:
     return datetime.fromtimestamp(call.created, UTC).isoformat(timespec="seconds")
-
-
-def _reply(call: StoredCall) -> str:
-    return str(call.completion.get("text") or call.completion.get("refusal") or "")

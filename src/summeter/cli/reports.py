@@ -40,7 +40,15 @@ def rescore(run: Folder, output: Output, full: Full = False) -> None:
     print_run(again(run), output, full=full)
 
 
-def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None) -> None:
+def report(
+    runs: Folders = None,
+    study: StudyFiles = None,
+    out: Page = None,
+    tolerance: Tolerance = None,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Include the prompt and the raw reply behind each verdict.")
+    ] = False,
+) -> None:
     """Write one HTML page of runs and studies, without model calls or network."""
     from summeter.engine.runs import Run
     from summeter.meta.results import read_study
@@ -57,4 +65,5 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
     target = out if out is not None else folders[0] / "report.html"
     check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]
-    typer.echo(f"report: {html(parts, target, tolerance=TOLERANCE if tolerance is None else tolerance)}")
+    flagged_below = TOLERANCE if tolerance is None else tolerance
+    typer.echo(f"report: {html(parts, target, tolerance=flagged_below, calls=calls)}")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from math import isnan, nan
+from operator import attrgetter
 from typing import Any
 
 from summeter.pages.embedded import Utf16Offsets, script_json
@@ -17,34 +19,48 @@ from summeter.report.blocks import FactList, ItemView, Verdict, Vote
 from summeter.report.items import ItemList
 from summeter.report.ranks import label_of
 from summeter.report.words import gloss
+from summeter.runs.calls import StoredCall
 from summeter.scoring import Score
 
 DIGITS = 4
 # Limits of the table of repeated strings. Longer strings, and those found later, are written where they are used.
 MAX_WORDS, MAX_WORD_LENGTH = 4096, 80
+CALLS_AT_A_TIME = 200
 
 
-def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
+def embedded_json(items: ItemList, *, calls: bool = False) -> Iterator[tuple[str, str]]:
     """Yield the id and the JSON of each piece.
 
     `summary-N` contains `_Writer.summary`, `document-N` contains `_Writer.document`, and `shared`, the last piece,
-    contains `_Writer.shared`. Rows are written as columns, `{"source": [0, 1], "style": ["good", "bad"]}`, so that each
-    key occurs once. Repeated strings (aspects, units, decisions, reasons, statuses) are written as indexes into
-    `words`. Offsets are in UTF-16 code units, which browsers use.
+    contains `_Writer.shared`. With `calls`, `call-N` contains a prompt and its replies. Rows are written as columns,
+    `{"source": [0, 1], "style": ["good", "bad"]}`, so that each key occurs once. Repeated strings (aspects, units,
+    decisions, reasons, statuses) are written as indexes into `words`. Offsets are in UTF-16 code units, which browsers
+    use.
     """
-    writer = _Writer(items)
+    writer = _Writer(items, calls=calls)
     for index, view in enumerate(items):
         yield f"summary-{index}", script_json(writer.summary(index, view))
     for index in range(len(items.documents)):
         yield f"document-{index}", script_json(writer.document(index))
+    for run in items.runs if calls else ():
+        numbers = {key: number for (of, key), number in writer.calls.items() if of == run.number}
+        keys = list(numbers)
+        with run.folder.calls() as store:
+            for start in range(0, len(keys), CALLS_AT_A_TIME):
+                found = sorted(store.stored(keys[start : start + CALLS_AT_A_TIME]), key=attrgetter("key"))
+                for key, calls_of_key in groupby(found, attrgetter("key")):
+                    yield f"call-{numbers[key]}", script_json(list(map(_call, calls_of_key)))
     yield "shared", script_json(writer.shared())
 
 
 class _Writer:
     """Writes summaries, and collects shared data and the values to filter and sort by."""
 
-    def __init__(self, items: ItemList) -> None:
+    def __init__(self, items: ItemList, *, calls: bool) -> None:
         self.items = items
+        self.with_calls = calls
+        # The numbers of calls by run and key
+        self.calls: dict[tuple[int, str], int] = {}
         self.units = [Utf16Offsets(document.text) for document in items.documents]
         self.systems = {name: index for index, name in enumerate(items.systems)}
         self.words: dict[str, int] = {}
@@ -147,9 +163,9 @@ class _Writer:
         """Return the verdicts as columns.
 
         `index` is the index of the judged sentence or fact, and `facts` the index of its list. Evidence is a list of
-        [start, end] for each side.
+        [start, end] for each side. `calls` contains the numbers of calls, if the page contains calls.
         """
-        return {
+        return ({"calls": list(map(self._calls, verdicts))} if self.with_calls else {}) | {
             "source": [verdict.source for verdict in verdicts],
             "aspect": [self._word(verdict.judgment.aspect) for verdict in verdicts],
             "unit": [self._word(verdict.judgment.target.unit) for verdict in verdicts],
@@ -162,6 +178,10 @@ class _Writer:
             "inSummary": [_offsets(verdict, "summary", text_units) for verdict in verdicts],
             "foreign": [int(verdict.foreign) for verdict in verdicts],
         }
+
+    def _calls(self, verdict: Verdict) -> list[int]:
+        run = self.items.sources[verdict.source].run
+        return [self.calls.setdefault((run, key), len(self.calls)) for key in verdict.judgment.calls]
 
     def _votes(self, votes: Sequence[Vote]) -> dict[str, list[Any]]:
         """Return the votes of people as columns.
@@ -186,6 +206,10 @@ class _Writer:
             "status": [self._word(score.status) for score in scores.values()],
             "reason": [None if score.reason is None else self._word(score.reason) for score in scores.values()],
         }
+
+
+def _call(call: StoredCall) -> dict[str, Any]:
+    return {"model": call.model, "usable": call.usable, "messages": call.messages, "reply": call.reply}
 
 
 def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets) -> list[list[int]]:

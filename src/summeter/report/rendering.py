@@ -22,32 +22,38 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def html(
-    parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None, tolerance: float = TOLERANCE
+    parts: Sequence[RunFolder | Study],
+    out: str | Path,
+    *,
+    title: str | None = None,
+    tolerance: float = TOLERANCE,
+    calls: bool = False,
 ) -> Path:
     """Write a report on runs and studies to `out`, and return the path.
 
     Studies are results of `sm.meta`; they may be given in any position, or without a run. If there are several runs,
     the first is compared with each of the others. `title` replaces the name of the data. If a judge rated an aspect
     both as RTS and as MCQ, the systems for which the Spearman correlation of the two ratings is below `tolerance` are
-    flagged. The file is written atomically. No model is called, and the runs are not changed.
+    flagged. With `calls`, the page contains the prompt and the raw reply behind each verdict; they are left out by
+    default because pages are shared. The file is written atomically. No model is called, and the runs are not changed.
 
     Raises UsageError if there is neither a run nor a study, and InputError if the files of a run are damaged.
 
         html([run, sm.meta.correlate(run, gold)], "page.html")
     """
     target = Path(out)
-    write_lines(target, render(page(parts, title=title, tolerance=tolerance)))
+    write_lines(target, render(page(parts, title=title, tolerance=tolerance), calls=calls))
     return target
 
 
-def render(blocks: Page) -> Iterator[str]:
-    """Yield the HTML of a page in chunks.
+def render(blocks: Page, *, calls: bool = False) -> Iterator[str]:
+    """Yield the HTML of a page in chunks, with prompts and replies if `calls` is True.
 
     Summaries are read while the page is written, so that they need not all fit into memory.
     """
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
-    embedded = embedded_json(blocks.items)
+    embedded = embedded_json(blocks.items, calls=calls)
     return one_file(
         TEMPLATES, "report.html.j2", {**values, **functions}, style="report.css", script="report.js", embedded=embedded
     )

@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -70,6 +70,16 @@ class StoredCall(NamedTuple):
     request: dict[str, Any]
     completion: dict[str, Any]
 
+    @property
+    def messages(self) -> list[tuple[str, str]]:
+        """The messages of the prompt, as pairs of a role and a text."""
+        return [(str(message["role"]), str(message["content"])) for message in self.request.get("messages", ())]
+
+    @property
+    def reply(self) -> str:
+        """The text of the reply or refusal, or an empty string."""
+        return str(self.completion.get("text") or self.completion.get("refusal") or "")
+
 
 class CallStore(KeyValueFile):
     """A content-addressed store of calls.
@@ -122,11 +132,17 @@ class CallStore(KeyValueFile):
             raise KeyError(key)
         return str(rows[0][0])
 
-    def stored(self) -> Iterator[StoredCall]:
-        """Yield all calls in the order of their storing: those with usable replies, then the others."""
+    def stored(self, keys: Collection[str] | None = None) -> Iterator[StoredCall]:
+        """Yield the calls with these keys, or all calls, in the order of their storing.
+
+        The calls with usable replies come first.
+        """
+        where = "" if keys is None else "WHERE key IN (SELECT value FROM json_each(?))"
         for table, usable in (("calls", True), ("turned_away", False)):
-            sql = f"SELECT key, created, model, request, completion FROM {table} ORDER BY rowid"  # noqa: S608 - constants
-            for key, created, model, request, completion in self.rows(sql):
+            sql = f"SELECT key, created, model, request, completion FROM {table} {where} ORDER BY rowid"  # noqa: S608 - constants
+            for key, created, model, request, completion in self.rows(
+                sql, () if keys is None else (json.dumps([*keys]),)
+            ):
                 yield StoredCall(key, created, model, usable, json.loads(request), json.loads(completion))
 
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:

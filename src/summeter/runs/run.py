@@ -40,6 +40,7 @@ from summeter.records import (
     read_lines,
     whole_lines,
 )
+from summeter.runs.calls import CallStore
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -322,6 +323,10 @@ class RunFolder:
     def progress(self) -> Iterator[Done]:
         """Yield the lines of progress."""
         return read_lines(self.folder / PROGRESS, Done)
+
+    def calls(self) -> CallStore:
+        """Open the stored calls, which are none if the run has asked no model."""
+        return CallStore(self.folder / CALLS, readonly=True) if (self.folder / CALLS).exists() else CallStore()
 
     def judged(self) -> int:
         """Return the number of summaries with a finished or failed item, alone or in a pair."""

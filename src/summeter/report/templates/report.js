@@ -107,12 +107,27 @@ function reasonList(reasons, look) {
     : el("li", { dir: "auto", text }))));
 }
 
+// The prompts and replies behind a verdict, if the page contains them.
+function exchanges(verdict) {
+  const found = (verdict.calls || []).map((at) => `call-${at}`).filter(byId);
+  if (!found.length) return null;
+  const box = el("details", { class: "calls" }, el("summary", { text: "Prompt and reply" }));
+  box.addEventListener("toggle", () => {
+    if (!box.open || box.childNodes.length > 1) return;
+    for (const { model, usable, messages, reply } of found.flatMap(held)) {
+      for (const [role, text] of messages) box.append(el("h5", { text: role }), el("pre", { dir: "auto", text }));
+      box.append(el("h5", { text: `reply by ${model}${usable ? "" : ", unusable"}` }), el("pre", { dir: "auto", text: reply }));
+    }
+  });
+  return box;
+}
+
 function why(card, verdict) {
   const aspect = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
   const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${aspect}${verdict.decision}` }),
     el("span", { class: "muted", title: shared.signatures[verdict.source], text: ` by ${shared.sources[verdict.source]}` })));
   if (verdict.reasons.length) box.append(reasonList(verdict.reasons, ""));
-  box.append(...quotes(card, verdict));
+  box.append(...quotes(card, verdict), exchanges(verdict) ?? "");
   return box;
 }
 
@@ -205,16 +220,17 @@ function fact(card, one, texts) {
   if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
   return el("li", { class: "fact" }, el("span", {}, chip(one.style, one.decision, shared.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null,
-      one.reasons.length ? reasonList(one.reasons, " muted") : null, ...(one.style === "good" ? [] : quotes(card, one))));
+      one.reasons.length ? reasonList(one.reasons, " muted") : null, ...(one.style === "good" ? [] : quotes(card, one)),
+      exchanges(one)));
 }
 
 // Verdicts that belong to no sentence or key fact on the page.
 function others(card) {
-  const rest = card.verdicts.filter((one) => !placed(card, one) && one.style !== "none" && (one.reason || one.unit !== "summary"));
+  const rest = card.verdicts.filter((one) => !placed(card, one) && one.style !== "none" && (one.reason || one.calls?.length || one.unit !== "summary"));
   if (!rest.length) return null;
   return el("details", { class: "others" }, el("summary", { text: `Other verdicts (${rest.length})` }),
     el("ul", {}, ...rest.map((one) => el("li", { dir: "auto" },
-      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.decision}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`))));
+      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.decision}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`, exchanges(one)))));
 }
 function placed(card, one) {
   if (one.foreign) return false;
@@ -229,7 +245,7 @@ function duels(card) {
   found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.decision.localeCompare(b.decision));
   return el("div", { class: "duels" }, el("h4", { text: "Head to head" }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
     el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.decision, shared.signatures[one.source]),
-    el("span", { class: "muted", text: by(one) }), one.reason ? ` — ${one.reason}` : null))));
+    el("span", { class: "muted", text: by(one) }), one.reason ? ` — ${one.reason}` : null, exchanges(one)))));
 }
 
 function alerts(card) {
@@ -237,12 +253,13 @@ function alerts(card) {
   for (const one of card.verdicts) {
     if (one.style !== "none") continue;
     const key = `${one.source} ${one.decision} ${one.reason}`;
-    if (!seen.has(key)) seen.set(key, { one, aspects: new Set() });
+    if (!seen.has(key)) seen.set(key, { one, aspects: new Set(), calls: new Set() });
     seen.get(key).aspects.add(one.aspect);
+    (one.calls || []).forEach((at) => seen.get(key).calls.add(at));
   }
   if (!seen.size) return null;
-  return el("ul", { class: "alerts" }, ...[...seen.values()].map(({ one, aspects }) => el("li", { dir: "auto" },
-    el("strong", { text: `${[...aspects].join(", ")} ${one.decision}` }), `${by(one)} — ${one.reason}`)));
+  return el("ul", { class: "alerts" }, ...[...seen.values()].map(({ one, aspects, calls }) => el("li", { dir: "auto" },
+    el("strong", { text: `${[...aspects].join(", ")} ${one.decision}` }), `${by(one)} — ${one.reason}`, exchanges({ calls: [...calls] }))));
 }
 
 // One entry per aspect; several sources are named by the letters of their runs if these are distinct.
@@ -311,7 +328,7 @@ function select(node, card, item, force) {
   // The verdicts of the chosen judge come first, then those of the others.
   mine.sort((a, b) => (a.aspect !== "faithfulness") - (b.aspect !== "faithfulness") || shown(card, b) - shown(card, a));
   const box = item.querySelector(".why");
-  const explained = mine.filter((one) => one.reason || one.inDocument.length || one.inSummary.length || one.aspect === "faithfulness" || one.style === "pad");
+  const explained = mine.filter((one) => one.reason || one.inDocument.length || one.inSummary.length || one.calls?.length || one.aspect === "faithfulness" || one.style === "pad");
   box.replaceChildren(...explained.map((one) => why(card, one)));
   const conveyed = card.verdicts.filter((one) => one.unit === "key_fact" && one.style === "good" && one.facts !== null && shown(card, one)
     && sentenceNumbers(card, one.inSummary).includes(at));
