@@ -17,7 +17,7 @@ from annotate.test_server import Client, serve
 from lxml import html
 from report import xss
 
-from summeter.annotate.analysis.annotator import annotator_page
+from summeter.annotate.analysis.annotator import annotator_page, task_page
 from summeter.annotate.analysis.export import export_events
 from summeter.annotate.analysis.quality import annotator_statistics
 from summeter.annotate.analysis.status import DAY, HOUR, expected_end
@@ -126,6 +126,13 @@ def test_annotator_pages_of_every_task_type(task_type: str, tmp_path: Path) -> N
             assert all(row["said"] for row in page["answers"])
             assert all(row["same"] <= row["others"] == 2 for row in page["answers"] if not row["check"])
             json.dumps(page, allow_nan=False)
+        for task in (service.tasks.work[0], service.tasks.checks[0]):
+            page = task_page(service, task.key)
+            given = [person.answers[task.key] for person in service.state.people.values() if task.key in person.answers]
+            assert [row["at"] for row in page["answers"]] == sorted(answer.at for answer in given)
+            assert all(text for _, text in page["texts"])
+        with pytest.raises(UsageError, match="there is no task 'none'"):
+            task_page(service, "none")
 
 
 def parsed(page: str) -> Any:
@@ -146,7 +153,8 @@ def test_unchanged_pages_are_not_sent_again(tmp_path: Path) -> None:
 
         async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             admin = await lead(browser, service)
-            for path in ("/admin", "/admin/quality", "/admin/annotator?name=anna"):
+            task = urlencode({"key": service.tasks.work[0].key})
+            for path in ("/admin", "/admin/quality", "/admin/annotator?name=anna", f"/admin/task?{task}"):
                 first = await admin.get(path)
                 assert first.status == 200, path
                 tag = {"If-None-Match": first.headers["ETag"]}
@@ -171,13 +179,13 @@ def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
             anna, admin = browser(), await lead(browser, service)
             await anna.get("/" + folder.links()["anna"])
             for path in ("/admin/export/events", "/admin/export/judgments", "/admin", "/admin/quality",
-                         "/admin/annotator?name=anna", "/admin/links.txt"):  # fmt: skip
+                         "/admin/annotator?name=anna", "/admin/task", "/admin/links.txt"):  # fmt: skip
                 assert (await anna.get(path)).status == 401
             board = parsed(await (await admin.get("/admin")).text())
             figures = dict(zip(board.xpath("//dl//dt/text()"), board.xpath("//dl//dd/text()"), strict=True))
             assert figures == {
                 "Expected end": "not known yet", "Complete tasks": "0 / 12", "In progress": "0",
-                "Answers in the last hour": "6", "Annotators": "2", "Checks passed": "0 %", "Excluded": "0",
+                "Annotators": "2", "Checks passed": "0 %",
             }  # fmt: skip
             origin = str(admin.make_url("/")).rstrip("/")
             links = {name: f"{origin}/{query}" for name, query in folder.links().items()}
@@ -186,6 +194,8 @@ def test_links_files_and_annotators_require_the_token(tmp_path: Path) -> None:
             assert dict(line.split("\t") for line in lines) == links
             files = [path.rpartition("/")[2] for path in board.xpath("//ul[@class='exports']//a/@href")]
             assert files == ["judgments", "answers", "data", "events", "submissions"]
+            assert "faithfulness" in board.xpath("string(//section[@aria-label='Agreement'])")
+            assert (await admin.get("/admin/task?key=none")).status == 422
             for query in ("name=eve", "name=anna&only=none", "name=anna&from=-1", "name=anna&from=x"):
                 assert (await admin.get(f"/admin/annotator?{query}")).status == 422
             for name in ("bonuses", "study", "none", "..%2fkeys.json"):
@@ -257,6 +267,7 @@ def test_hostile_texts_are_escaped_on_every_page(tmp_path: Path) -> None:
             for path in (
                 "/admin",
                 "/admin/quality",
+                f"/admin/task?{urlencode({'key': key})}",
                 *(f"/admin/annotator?{urlencode({'name': text})}" for text in xss.CORPUS),
             ):
                 reply = await admin.get(path)

@@ -19,7 +19,7 @@ SNAPSHOT = """() => {
     return {
       id: input.id, many: input.type === "checkbox", on: input.checked, number: label.querySelector(".num")?.textContent ?? null,
       label: label.querySelector("span:not(.num)").textContent,
-      keys: [...label.querySelectorAll("kbd")].filter(seen).map((chip) => chip.textContent),
+      keys: [...label.querySelectorAll("kbd:not(.off)")].filter(seen).map((chip) => chip.textContent),
     };
   };
   const questions = [...form.querySelectorAll("fieldset.question")].filter(seen).map((set) => ({

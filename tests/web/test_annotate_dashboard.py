@@ -173,6 +173,12 @@ def test_the_page_of_one_annotator(site: Any, visit: Any, shot: Any, axe: Any) -
     expect(answers).to_have_count(6)
     board.get_by_role("link", name="Others differ").press("Enter")
     expect(answers).to_have_count(1)
+    answers.get_by_role("link").click()
+    expect(board.locator("h1")).to_have_text(begins("Task "))
+    expect(answers).to_have_count(2)
+    assert axe(board) == []
+    shot(board, "task")
+    board.go_back()
     expect(answers).to_contain_text("entity error")
     expect(answers).to_contain_text("0 of 1 agree")
     board.get_by_role("link", name="Failed checks").click()

@@ -33,7 +33,7 @@ SHOWN = """() => {
   const row = (input) => ({
     id: input.id, many: input.type === "checkbox", on: input.checked, set: input.name,
     label: input.closest("label").querySelector("span:not(.num)").textContent,
-    keys: [...input.closest("label").querySelectorAll("kbd")].filter(seen).map((chip) => chip.textContent),
+    keys: [...input.closest("label").querySelectorAll("kbd:not(.off)")].filter(seen).map((chip) => chip.textContent),
   });
   return inputs.map(row);
 }"""

@@ -446,3 +446,19 @@ def test_the_words_to_mark_stay_visible_and_the_cursor_stays(site: Any, visit: A
     press(page, "ArrowLeft")
     expect(page.locator(".cursor")).to_have_text(word)
     expect(page.locator(".cursor")).to_be_in_viewport()
+
+
+def test_on_a_phone_question_document_and_verdict_are_in_view(site: Any, visit: Any) -> None:
+    page = visit(site("fact_verification").link(), phone=True)
+    task(page)
+    for name in ("Do you agree with the machine?", "Your verdict"):
+        expect(page.get_by_role("group", name=name)).to_be_in_viewport()
+    page.mouse.wheel(0, 5000)
+    expect(page.locator("details.comment")).to_be_in_viewport()
+    expect(page.locator("h1")).to_be_in_viewport(ratio=0.9)
+    fold = page.get_by_role("button", name="Document")
+    fold.click()
+    expect(page.locator("#document")).to_be_hidden()
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    press(page, "o")
+    expect(page.locator("#document")).to_be_focused()

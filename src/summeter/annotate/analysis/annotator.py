@@ -1,13 +1,17 @@
-"""The page of one annotator: answers, their times, and whether other annotators agree."""
+"""The pages of one annotator and of one task: answers, their times, and whether other annotators agree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
+from summeter.annotate.campaign.answer import TaskAnswer
+from summeter.annotate.campaign.people import adjudicator_name
+from summeter.annotate.campaign.requests import document_of
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Person
+from summeter.annotate.campaign.state import Answer, Person
+from summeter.annotate.tasks.task import Task
 from summeter.records import UsageError
 
 Json = dict[str, Any]
@@ -35,7 +39,8 @@ def annotator_page(
         raise UsageError(f"there is no annotator {annotator!r} in this campaign")
     if only not in FILTERS:
         raise UsageError(f"unknown filter {only!r}; use one of {', '.join(FILTERS)}")
-    answers = [answer for answer in _answers(service, person) if FILTERS[only][1](answer)]
+    rows_of_answers = (_row(service, person, answer) for answer in person.answers.values())
+    answers = [row for row in rows_of_answers if FILTERS[only][1](row)]
     answers.sort(key=lambda answer: (answer["at"], answer["seq"]), reverse=True)
     all_seconds = [answer.seconds for other in service.state.people.values() for answer in other.answers.values()]
     return {
@@ -47,10 +52,6 @@ def annotator_page(
             {"kind": event.kind, "at": event.at, **{name: event.data.get(name) for name in ("reason", "by", "rule")}}
             for event in service.state.exclusions
             if event.annotator == person.annotator
-        ],
-        "submissions": [
-            {**visit._asdict(), "outcome": outcome, "status": person.platform_status.get(visit.session or "")}
-            for visit, outcome in person.submissions.items()
         ],
         "batch_list": [
             {
@@ -68,28 +69,63 @@ def annotator_page(
     }
 
 
-def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
-    task_type = service.task_type
-    for answer in person.answers.values():
-        task = service.tasks.by_key[answer.task]
-        counted = service.state.counted_answers(answer.task) if task.role == "work" else []
-        others = [other for other in counted if other.annotator != answer.annotator]
-        yield {
-            "at": answer.at,
-            "seq": answer.seq,
-            "task": task.key,
-            "check": task.role == "check",
-            "document_id": task.document_id,
-            "system": task.system,
-            "rival": task.rival,
-            "index": task.index,
-            "said": task_type.described(task, answer.answer),
-            "comment": answer.answer.comment,
-            "seconds": answer.seconds,
-            "seconds_waited": answer.waited,
-            "contradicted": answer.contradicted,
-            "passed": answer.passed,
-            "counts": person.annotator in service.state.items[task.key].counted if task.role == "work" else None,
-            "others": len(others),
-            "same": sum(task_type.disagreement(task, [answer.answer, other.answer]) is None for other in others),
-        }
+def task_page(service: CampaignService, key: str) -> Json:
+    """Return the data of a task's page: its texts, its answers in order of time, and the adjudicator's decision.
+
+    Raises UsageError if there is no such task.
+    """
+    task = service.tasks.by_key.get(key)
+    if task is None:
+        raise UsageError(f"there is no task {key!r} in this campaign")
+    body = task.body
+    texts = [("Document", document_of(service.folder, task)["text"])]
+    texts += [("Key fact", body["key_fact"])] if "key_fact" in body else []
+    texts += [("Summary", body["summary"]["text"])] if "summary" in body else []
+    texts += [("Marked sentence", body["sentence"])] if "sentence" in body else []
+    texts += [(f"Summary by {one['system']}", one["text"]) for one in body.get("summaries", ())]
+    everybody = service.state.people.values()
+    answers = [_row(service, person, person.answers[key]) for person in everybody if key in person.answers]
+    decision = service.state.adjudicated.get(key)
+    machine: list[str] = []
+    if task.machine:
+        values = service.task_type.described(task, TaskAnswer(values=task.machine["values"]))
+        machine = ["accepts" if task.machine["accepts"] else "rejects", values, task.machine.get("reason") or ""]
+    return {
+        "title": title_of(task),
+        "role": task.role,
+        "texts": texts,
+        "answers": sorted(answers, key=lambda answer: (answer["at"], answer["seq"])),
+        "decision": decision
+        and {"by": adjudicator_name(decision.annotator), "said": service.task_type.described(task, decision.answer)},
+        "machine": "; ".join(filter(None, machine)),
+    }
+
+
+def title_of(task: Task) -> str:
+    """Return the document, systems and number of a task."""
+    systems = " vs ".join(name for name in (task.system, task.rival) if name)
+    number = "" if task.index is None else f"no. {task.index + 1}"
+    return " · ".join(part for part in (task.document_id, systems, number) if part)
+
+
+def _row(service: CampaignService, person: Person, answer: Answer) -> Json:
+    task, task_type = service.tasks.by_key[answer.task], service.task_type
+    counted = service.state.counted_answers(answer.task) if task.role == "work" else []
+    others = [other for other in counted if other.annotator != answer.annotator]
+    return {
+        "at": answer.at,
+        "seq": answer.seq,
+        "annotator": answer.annotator,
+        "task": task.key,
+        "title": title_of(task),
+        "check": task.role == "check",
+        "said": task_type.described(task, answer.answer),
+        "comment": answer.answer.comment,
+        "seconds": answer.seconds,
+        "seconds_waited": answer.waited,
+        "contradicted": answer.contradicted,
+        "passed": answer.passed,
+        "counts": person.annotator in service.state.items[task.key].counted if task.role == "work" else None,
+        "others": len(others),
+        "same": sum(task_type.disagreement(task, [answer.answer, other.answer]) is None for other in others),
+    }

@@ -1,4 +1,4 @@
-"""The researcher's pages: dashboard, quality, annotators, exclusion and downloads.
+"""The researcher's pages: dashboard, quality, annotators, tasks, exclusion and downloads.
 
 The pages require the token that `annotate serve` prints. They read the log through a second, read-only service, so that
 annotators never wait for statistics.
@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -75,6 +75,7 @@ def add_routes(app: web.Application, service: CampaignService, page: Page) -> Ad
     app.router.add_get("/admin", admin.enter)
     app.router.add_get("/admin/quality", admin.protected(admin.quality))
     app.router.add_get("/admin/annotator", admin.protected(admin.annotator))
+    app.router.add_get("/admin/task", admin.protected(admin.task))
     app.router.add_get("/admin/links.txt", admin.protected(admin.links))
     app.router.add_post("/admin/exclude", admin.protected(admin.form(service.exclude)))
     app.router.add_post("/admin/reinstate", admin.protected(admin.form(service.reinstate)))
@@ -130,6 +131,7 @@ class Admin:
 
         def values(service: CampaignService) -> Json:
             from summeter.annotate.analysis.export import downloads  # statistics: slow to load
+            from summeter.annotate.analysis.quality import in_words
 
             now = status(service, service.state, self.service.now(), service.log.last_seq)
             rows = people(service)
@@ -142,6 +144,8 @@ class Admin:
             outcomes = (f"{count} {name.replace('_', ' ')}" for name, count in now["outcomes"].items())
             return {
                 "now": now,
+                "agreement": self.reader.agreement(),
+                "in_words": in_words,
                 "people": [*known, *(row for row in rows if value(row) is None)],
                 "columns": [*columns],
                 "numbers": NUMBERS,
@@ -203,6 +207,17 @@ class Admin:
 
         try:
             return await self._live(request, "annotator.html", values)
+        except UsageError as error:
+            return self.page("refused.html", status=422, more={"message": str(error)})
+
+    async def task(self, request: web.Request) -> web.StreamResponse:
+        def values(service: CampaignService) -> Json:
+            from summeter.annotate.analysis.annotator import task_page
+
+            return {"one": task_page(service, request.query.get("key", "")), "others": _others}
+
+        try:
+            return await self._live(request, "task.html", values)
         except UsageError as error:
             return self.page("refused.html", status=422, more={"message": str(error)})
 
@@ -288,18 +303,27 @@ class Reader:
         self._main = service
         self._service: CampaignService | None = None
         self._lock = threading.RLock()
-        self._statistics: tuple[int, list[Json]] | None = None
+        self._known: dict[Callable[[CampaignService], Any], tuple[int, Any]] = {}
 
     def annotator_statistics(self) -> list[Json]:
-        """Return the statistics of all annotators, cached until the log grows."""
+        """Return the statistics of all annotators."""
         from summeter.annotate.analysis.quality import annotator_statistics
 
-        def query(service: CampaignService) -> list[Json]:
-            if self._statistics is None or self._statistics[0] != service.log.last_seq:
-                self._statistics = service.log.last_seq, annotator_statistics(service)
-            return self._statistics[1]
+        return self._cached(annotator_statistics)
 
-        return self.read(query)
+    def agreement(self) -> list[Row]:
+        """Return the main coefficient of each aspect over all documents."""
+        return self._cached(_agreement)
+
+    def _cached(self, query: Callable[[CampaignService], R]) -> R:
+        """Return the result of a query, which is kept until the log grows."""
+
+        def look(service: CampaignService) -> R:
+            if query not in self._known or self._known[query][0] != service.log.last_seq:
+                self._known[query] = service.log.last_seq, query(service)
+            return cast("R", self._known[query][1])
+
+        return self.read(look)
 
     def read(self, query: Callable[[CampaignService], R]) -> R:
         """Return the result of a query on the current log."""
@@ -314,6 +338,12 @@ class Reader:
         with self._lock:
             if self._service is not None:
                 self._service.close()
+
+
+def _agreement(service: CampaignService) -> list[Row]:
+    from summeter.annotate.analysis.quality import quality
+
+    return quality(service, brief=True).headline()
 
 
 def _origin(request: web.Request) -> str:

@@ -204,8 +204,8 @@ const FIELD = "input, textarea";
 const visible = (node) => node.getClientRects().length > 0;
 const answered = (set) => set.dataset.optional === "yes" || set.dataset.answered === "yes" || set.querySelector("input:checked") !== null;
 
-// Assigns keys to options. A key works if and only if its chip is visible.
-// The current question has priority; others show chips if none is in use. Muted questions (data-muted) show none.
+// Assigns keys to options. A key works if and only if its chip is solid; dotted chips work once their question is current.
+// The current question has priority; others have keys if none is in use. Muted questions (data-muted) have none.
 export class Chips {
   constructor(root) {
     Object.assign(this, { root, current: null, taken: new Map() });
@@ -229,6 +229,7 @@ export class Chips {
     if (!sets.includes(this.current)) this.current = sets.find((set) => !answered(set)) ?? sets.at(-1) ?? null;
     this.taken = new Map();
     for (const set of this.order(sets)) {
+      set.classList.toggle("here", sets.length > 1 && set === this.current);
       const chips = quick.get(set);
       const free = !set.dataset.muted && chips.every(({ name, input }) => !this.taken.has(name) && !input.disabled);
       for (const { name, chip, input } of chips) {

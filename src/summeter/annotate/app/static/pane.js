@@ -18,7 +18,17 @@ export function summaryText(summary, current = null) {
   const ranges = current === null ? [] : [summary.sentences[current]];
   const nodes = marked(summary.text, ranges, (part) => el("mark", { class: "current", text: part }));
   const blank = summary.text.trim() === "";
-  return el("p", reading({ class: current === null ? "text" : "text around" }), blank ? el("em", { text: t("work.empty_summary") }) : nodes);
+  const node = el("p", reading({ class: current === null ? "text" : "text around" }), blank ? el("em", { text: t("work.empty_summary") }) : nodes);
+  if (ranges.length) new ResizeObserver(() => toMark(node)).observe(node);
+  return node;
+}
+
+// On phones, a long summary is a box that scrolls to its marked sentence.
+function toMark(node) {
+  node.removeAttribute("tabindex");
+  if (node.scrollHeight <= node.clientHeight) return;
+  node.tabIndex = 0;
+  node.scrollTop = (node.querySelector("mark")?.offsetTop ?? 0) - node.clientHeight / 3;
 }
 
 export class Source {
@@ -48,7 +58,12 @@ export class Source {
     jumps?.querySelectorAll("button")[0].append("↑ ", key("p"));
     jumps?.querySelectorAll("button")[1].append("↓ ", key("n"));
     const domain = source.domain ? el("span", { class: "tag" }, words(source.domain)) : null;
-    this.node = el("section", { class: "source" }, el("div", { class: "part-head" }, el("h2", { id: title, text: t("work.document") }), domain, jumps), body);
+    // On narrow pages, the title is a button that folds the document.
+    const fold = button(t("work.document"), () => {
+      fold.setAttribute("aria-expanded", String(!this.node.classList.toggle("folded")));
+    }, { class: "fold", "aria-expanded": "true", "aria-controls": "document" });
+    const heading = el("h2", { id: title }, el("span", { class: "wide-only", text: t("work.document") }), fold);
+    this.node = el("section", { class: "source" }, el("div", { class: "part-head" }, heading, domain, jumps), body);
     this.tell();
   }
 
@@ -80,6 +95,7 @@ export class Source {
   }
 
   read() {
+    if (this.node.classList.contains("folded")) this.node.querySelector(".fold").click();
     reveal(this.body, "nearest");
     this.body.focus();
   }
