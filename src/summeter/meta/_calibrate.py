@@ -27,6 +27,7 @@ from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selec
 from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
+from summeter.meta.texts import Evidence, Texts
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest, invalid
 from summeter.runs.run import RunFolder
@@ -42,15 +43,6 @@ FEWEST_LABELS = 50
 """Minimum number of human labels of a calibration."""
 RESAMPLES = 1000
 _LABELS = (0.0, 1.0)
-
-
-class Evidence(Record):
-    """An evidence span of a judgment, with its text."""
-
-    of: str
-    start: int
-    end: int
-    text: str
 
 
 class Disagreement(Record):
@@ -310,7 +302,8 @@ def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
 
 # ---- disagreements ----
 
-_Key = tuple[str | None, str | None, int]
+_Key = tuple[str | None, str | None, str | None, int]
+"""The document, system and list of key facts of a unit, and its index, or -1."""
 
 
 def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample | None) -> list[Disagreement]:
@@ -326,7 +319,7 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
     records: dict[_Key, Judgment] = {}
     for judgment in run.judgments():
         target = judgment.target
-        key = (target.document_id, target.system, -1 if target.index is None else target.index)
+        key = (target.document_id, target.system, target.list_id, -1 if target.index is None else target.index)
         fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
         if fits and target.unit == str(pairs.level) and key in wanted:
             records[key] = judgment
@@ -336,15 +329,15 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
         for unit, rater, vote in zip(people.unit.tolist(), people.rater.tolist(), people.value.tolist(), strict=True):
             if not np.isnan(vote):
                 votes_on.setdefault(voted[unit], {})[people.raters[rater].judge] = vote
-    texts = _Texts(run)
+    texts = Texts(run.data)
 
     def differing(row: int) -> Disagreement:
-        (document, system, index), record, gold = keys[row], records.get(keys[row]), int(pairs.y[row])
+        (document, system, list_id, index), record, gold = keys[row], records.get(keys[row]), int(pairs.y[row])
         decision, score = int(decided[row]), None if record is None else record.value
         return Disagreement(
             document_id=document or "", system=system or "", unit=str(pairs.level),
-            index=None if index < 0 else index, text=texts.unit(keys[row], Level(pairs.level)), score=score,
-            decision=decision, gold=gold, distance=abs((decision if score is None else score) - gold),
+            index=None if index < 0 else index, text=texts.unit(pairs.level, document, system, index, list_id),
+            score=score, decision=decision, gold=gold, distance=abs((decision if score is None else score) - gold),
             votes=votes_on.get(keys[row], {}), reason=None if record is None else record.reason,
             evidence=() if record is None else tuple(texts.evidence(record)),
         )  # fmt: skip
@@ -357,37 +350,7 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
 
 
 def _keys(sample: Sample) -> list[_Key]:
-    """Return the document, system and index of each unit."""
+    """Return the key of each unit."""
     units = sample.units
-    return list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
-
-
-class _Texts:
-    """The texts of the data of a run."""
-
-    def __init__(self, run: RunFolder) -> None:
-        self.documents = run.data.documents
-        self.summaries = {(summary.document_id, summary.system): summary for summary in run.data.summaries}
-
-    def unit(self, key: _Key, level: Level) -> str | None:
-        """Return the text of a sentence, key fact or summary, or None if the data do not have it."""
-        document, system, index = key
-        if level is Level.KEY_FACT:
-            known = self.documents.get(document or "")
-            facts = known.key_facts if known is not None else ()
-            return facts[index] if 0 <= index < len(facts) else None
-        summary = self.summaries.get((document or "", system or ""))
-        if summary is None or index < 0:
-            return None if summary is None else summary.text
-        texts = summary.sentence_texts
-        return texts[index] if index < len(texts) else None
-
-    def evidence(self, record: Judgment) -> Iterator[Evidence]:
-        """Yield the evidence spans of a judgment with their texts."""
-        target = record.target
-        for span in record.evidence:
-            if span.of == "document":
-                text = self.documents[target.document_id].text
-            else:
-                text = self.summaries[(target.document_id, target.system)].text
-            yield Evidence(of=span.of, start=span.start, end=span.end, text=span.cut(text))
+    columns = (units.document.labels(), units.system.labels(), units.list_id.labels(), units.index.tolist())
+    return list(zip(*columns, strict=True))

@@ -11,6 +11,7 @@ drop, passes if the whole interval lies above, and is unclear otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from textwrap import shorten
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from summeter.meta.pairing import CHANGED, Pairing, difference_rows
 from summeter.meta.results import Row, Study, judge_labels, merged, status_of
 from summeter.meta.sample import rows_by_name
 from summeter.meta.selection import group_fields, group_label
+from summeter.meta.texts import Texts
 from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, reaches, same
 from summeter.pages.numbers import count
 from summeter.records import CoverageError, GateError, Judgment, Parameter, UsageError, signature_changes
@@ -426,23 +428,15 @@ def findings(run: RunFolder, judgments: Iterable[Judgment], row: Row, most: int 
     )
     wrong.sort(key=lambda each: 0.0 if each.value is None else each.value)
     lines = []
-    data = run.data.with_documents({each.target.document_id for each in wrong[:most]})
-    summaries = {(each.document_id, each.system): each for each in data.summaries}
+    texts = Texts(run.data.with_documents({each.target.document_id for each in wrong[:most]}))
     for each in wrong[:most]:
-        target, document = each.target, data.documents[each.target.document_id]
-        summary = summaries[target.document_id, target.system]
-        texts = {"sentence": summary.sentence_texts, "key_fact": document.key_facts}.get(target.unit, ())
-        text = summary.text if not units else each.claim.text if each.claim is not None else None
-        if text is None and target.index is not None and target.index < len(texts):
-            text = texts[target.index]
+        target = each.target
         unit = target.unit.replace("_", " ") + ("" if target.index is None else f" {target.index + 1}")
         value = "" if each.value is None else f" ({number(each.value, 2)})"
-        lines.append(f"{target.document_id}, {unit}{value}: {shorten(text or '', 300)}")
+        lines.append(f"{target.document_id}, {unit}{value}: {shorten(texts.judged(each) or '', 300)}")
         if each.reason:
             lines.append(f"    reason: {shorten(each.reason, 300)}")
-        for span in each.evidence[:3]:
-            of = document.text if span.of == "document" else summary.text
-            lines.append(f"    {span.of}: {shorten(span.cut(of), 300)}")
+        lines += (f"    {span.of}: {shorten(span.text, 300)}" for span in islice(texts.evidence(each), 3))
     if len(wrong) > most and units:
         lines.append(f"... and {len(wrong) - most} more")
     return lines

@@ -41,6 +41,7 @@ from summeter.meta.options import (
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, unique_labels
 from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded
 from summeter.meta.selection import MetaInput, all_pairs, check_known, meta_input
+from summeter.meta.texts import Texts
 from summeter.meta.verdicts import listed
 from summeter.records import Parameter, UsageError
 from summeter.stats import Estimate, sign_flips
@@ -424,7 +425,7 @@ class _Panel:
         # The change of agreement is the same for all units with the same votes.
         change: dict[bytes, float] = {}
         before = [self._agreement(votes) for votes in self.members.values()]
-        summaries = {} if data is None else {(each.document_id, each.system): each for each in data.summaries}
+        texts = None if data is None else Texts(data)
         rows = []
         for place in places.tolist():
             votes = self.sample.matrix[:, place]
@@ -438,16 +439,12 @@ class _Panel:
             document, system, listing = (
                 each.names[each.codes[place]] for each in (units.document, units.system, units.list_id)
             )
-            index, summary = int(units.index[place]), summaries.get((document, system))
-            texts: Sequence[str] = () if summary is None else summary.sentence_texts
-            if units.level == Level.KEY_FACT:
-                facts = None if data is None or document is None else data.key_facts(document)
-                summary, texts = None, () if facts is None or facts.id != listing else facts.texts
+            index = int(units.index[place])
             details = {
                 "document": document, "index": None if index < 0 else index, "list_id": listing,
                 "people": int(votes[-1]), "jury": int(1 - votes[-1]), "probability": float(doubt[place]),
                 "change": change[key], "votes": dict(zip(names, votes[:-1].astype(int).tolist(), strict=True)),
-                "text": texts[index] if 0 <= index < len(texts) else summary and summary.text,
+                "text": texts and texts.unit(units.level, document, system, index, listing),
             }  # fmt: skip
             about = {"study": RECHECK, "aspect": people.aspect, "level": str(units.level), "system": system}
             about |= {"gold_aspect": people.aspect, "gold_signature": people.signature, "details": details}

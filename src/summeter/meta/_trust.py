@@ -40,6 +40,7 @@ from summeter.meta.options import (
 from summeter.meta.results import Row, interval_row, merged, named, resampling
 from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded, rows_by_name
 from summeter.meta.selection import check_known, group_fields, meta_input
+from summeter.meta.texts import Texts
 from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
 from summeter.meta.verdicts import POWER, SAME, listed
 from summeter.records import Parameter, UsageError
@@ -273,15 +274,10 @@ def _lengths(data: Dataset, sample: Sample) -> Floats | None:
     """Return the number of words of each summary or sentence, or None for other units."""
     if sample.level not in {Level.SUMMARY, Level.SENTENCE}:
         return None
-    summaries = {(each.document_id, each.system): each for each in data.summaries}
-    words, lengths = LENGTHS["words"], []
-    for document, system, index in zip(
-        sample.units.document.labels(), sample.units.system.labels(), sample.units.index.tolist(), strict=True
-    ):
-        summary = summaries.get((document, system))
-        texts = [] if summary is None else [summary.text] if index < 0 else summary.sentence_texts
-        lengths.append(float(words(texts[max(index, 0)])) if max(index, 0) < len(texts) else np.nan)
-    return np.array(lengths)
+    units, of_data = sample.units, Texts(data)
+    places = zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True)
+    texts = [of_data.unit(units.level, *place) for place in places]
+    return np.array([np.nan if text is None else float(LENGTHS["words"](text)) for text in texts])
 
 
 def _majority(people: Floats) -> Floats:
