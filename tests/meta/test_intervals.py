@@ -12,9 +12,9 @@ from together import together
 
 from summeter.audit.attacks import Attack
 from summeter.audit.injection import _row as injection_row
-from summeter.audit.subjects import Question
 from summeter.meta import compare, correlate, stability
 from summeter.meta.results import Row, interval_row
+from summeter.meta.sample import Rater
 from summeter.records import Judgment
 from summeter.stats import Bootstrap, classify
 
@@ -133,10 +133,10 @@ def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
 
 def test_an_audit_draws_subjects() -> None:
     outcomes = [(place, float(place % 2), 0.0) for place in range(6)]
-    question = Question("j", "j|v:1", "m", "faithfulness")
-    row = injection_row(question, "sentence", outcomes, {"attack": Attack.__name__}, 0)
+    rater = Rater("j", "j|v:1", "m", "faithfulness")
+    row = injection_row(rater, "sentence", outcomes, {"attack": Attack.__name__}, 0)
     assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
-    nothing = injection_row(question, "sentence", [], {}, 0)
+    nothing = injection_row(rater, "sentence", [], {}, 0)
     assert (nothing.value, nothing.interval) == (None, None)
     assert nothing.reason == "no verdict could move in this direction"
 
