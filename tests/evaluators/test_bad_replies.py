@@ -20,6 +20,7 @@ from summeter.evaluators.checklist.judge import Checklist, Question
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.entailment.faithlens import FaithLens
 from summeter.evaluators.entailment.granite_guardian import GraniteGuardian
+from summeter.evaluators.faithjudge.judge import FaithJudge
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, Strategy
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
@@ -149,6 +150,11 @@ def _questions(*asked: str) -> str:
     return json.dumps({"questions": [{"question": f"Who {one} (it's said)", "answer": "Ana"} for one in asked]})
 
 
+def _decision(verdict: str) -> str:
+    reason = 'It leaps [from the boat] } "so it\'s said" \\ { to a mill.'
+    return json.dumps({"reason": reason, "quotes": ["in May"], "verdict": verdict})
+
+
 YES = Harness(YesNo(), json.dumps({"answer": "no"}), json.dumps({"answer": "yes"}), units=1, counted=False)
 GEVAL = Harness(
     GEval(), json.dumps({"score": 4}), json.dumps({"score": 1}), units=1, counted=False,
@@ -203,6 +209,9 @@ HARNESSES = {
         json.dumps({"key_facts": ["Ana sold a boat [so it's said].", "Ana bought a mill."]}),
         json.dumps({"key_facts": ["Nothing happened."]}),
         units=0, counted=False,
+    ),
+    "faithjudge": Harness(
+        FaithJudge(unannotated="ask"), _decision("Inconsistent"), _decision("consistent"), units=1, counted=False,
     ),
     "omissions": Harness(Omissions(), _missing("no"), _missing("yes"), units=1, counted=False),
     "qapyramid": Harness(

@@ -62,7 +62,9 @@ def row(system: str = "a", **fields: Any) -> dict[str, Any]:
 
 
 def usable(spec: str) -> Evaluator:
-    """Return an evaluator that can judge: one that needs a fitted model gets one made by hand."""
+    """Return an evaluator that can judge the rows: without the labels or the fitted model that it usually needs."""
+    if spec == "faithjudge":
+        return build("faithjudge[unannotated=ask]")
     if spec != "fused":
         return build(spec)
     with TemporaryDirectory() as folder:

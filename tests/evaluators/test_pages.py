@@ -23,6 +23,7 @@ PAGES = {
     "rating.md": (["h2h"], "rating"),
     "geval.md": (["geval", "geval_plus"], "geval"),
     "omissions.md": (["omissions", "qapyramid"], "omission"),
+    "faithjudge.md": (["faithjudge"], "faithjudge"),
     "claims.md": (["factscore"], "claims"),
     "ensemble.md": (["ensemble"], None),
     "fenice.md": (["fenice", "summac"], None),

@@ -15,7 +15,14 @@ from summeter.runs.usage import Usage
 TEXT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."
 SUMMARY = "The bridge is 14 metres wide. Ms. Ode built it."
 ROWS = [
-    {"doc_id": "d", "system": "a", "document": TEXT, "summary": SUMMARY, "reference": SUMMARY},
+    {
+        "doc_id": "d",
+        "system": "a",
+        "document": TEXT,
+        "summary": SUMMARY,
+        "reference": SUMMARY,
+        "human": {"sentence_labels": [1, 0]},
+    },
     {"doc_id": "d", "system": "b", "document": TEXT, "summary": "Ms. Ode built a bridge.", "reference": SUMMARY},
     {
         "doc_id": "e",

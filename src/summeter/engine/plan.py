@@ -74,18 +74,21 @@ def jobs(
     splitter: str,
     sampling: Mapping[str, object],
     repeats: int = 1,
+    data: Dataset | None = None,
 ) -> list[Job]:
     """Return the jobs of the evaluators, one per signature.
 
     The members of a derived judge precede the derived judge. If `repeats` is above 1, an evaluator that calls an LLM
     has this number of jobs, whose signatures contain `rep:1`, `rep:2`, ... `splitter` and `sampling` are parts of the
-    signatures. Raises UsageError for a role without a model, or if there are no evaluators.
+    signatures. Evaluators that use more of the dataset than an item receive `data`. Raises UsageError for a role
+    without a model, or if there are no evaluators.
     """
     planned: dict[str, Job] = {}
     complete: set[str] = set()  # signatures of judges that judge every item
 
     def add(evaluator: Evaluator, repeat: int, renamed: Mapping[str, str], *, partial: bool = False) -> str:
         """Plan an evaluator, with some roles renamed in the run, and return its signature."""
+        evaluator = evaluator if data is None else evaluator.with_data(data)
         members: list[str] = []
         if isinstance(evaluator, DerivedEvaluator):
             for member in evaluator.members:
@@ -197,7 +200,8 @@ def replay_plans(
     """
     dataset, bound = _load(data), _by_role(models)
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
-    sessions = replay_sessions(_expand(chosen(evaluators, run)), run, bound, sampling)
+    judges = [evaluator.with_data(dataset) for evaluator in _expand(chosen(evaluators, run))]
+    sessions = replay_sessions(judges, run, bound, sampling)
     _check_context(options, [role for session in sessions for role in session.models])
     plans = []
     for session in sessions or [ReplaySession([], bound)]:
@@ -262,7 +266,7 @@ def _plan(
 ) -> RunPlan:
     bound = dict(models)
     bound |= {role: network.id for role, network in networks.items()}
-    planned = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats)
+    planned = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats, data)
     systems = set(data.systems)
     for job in planned:
         if why := job.evaluator.incompatible(systems):

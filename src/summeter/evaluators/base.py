@@ -33,6 +33,9 @@ from summeter.records import (
 )
 from summeter.text.spans import sentence_spans
 
+if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
+
 T = TypeVar("T")
 
 Aggregation = Literal["share", "mean", "whole"]
@@ -312,6 +315,13 @@ class Evaluator(BaseModel):
 
         The two can differ only in settings that do not affect judgments and are therefore not part of the signature,
         such as the pairs to compare. Default: this evaluator.
+        """
+        return self
+
+    def with_data(self, data: Dataset) -> Evaluator:
+        """Return this evaluator with what it uses from the whole dataset, which becomes part of its signature.
+
+        Default: this evaluator.
         """
         return self
 

@@ -27,6 +27,7 @@ CATALOG: dict[str, str] = {
     "finesure.align": "summeter.evaluators.finesure.align:Align",
     "omissions": "summeter.evaluators.omission.omissions:Omissions",
     "qapyramid": "summeter.evaluators.omission.qapyramid:QAPyramid",
+    "faithjudge": "summeter.evaluators.faithjudge.judge:FaithJudge",
     "error_types": "summeter.evaluators.error_types:ErrorTypes",
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
     "fenice": "summeter.evaluators.fenice.evaluator:Fenice",
