@@ -51,11 +51,10 @@ def test_head(one: Page) -> None:
 def test_ranking_by_composite(one: Page) -> None:
     (table,) = one.tables
     assert [column.about.title for column in table.columns] == [
-        "faithfulness", "completeness", "conciseness", "composite", "abstractiveness",
+        "composite", "faithfulness", "completeness", "conciseness", "abstractiveness",
     ]  # fmt: skip
-    assert table.columns[table.lead].about.title == "composite"
     assert list(table.ranks.items()) == [("aster", 1), ("cedar", 2)]
-    faithfulness = table.columns[0]
+    faithfulness = table.columns[1]
     aster, cedar, mean = faithfulness.means["aster"], faithfulness.means["cedar"], faithfulness.all_means["cedar"]
     assert aster is not None
     assert cedar is not None
@@ -65,8 +64,19 @@ def test_ranking_by_composite(one: Page) -> None:
     assert table.unlike
     assert (mean.value, mean.n, mean.missing) == (0.5, 2, 0)
     assert table.note == "Ranked on the 1 document for which every system has a score (each has: aster 1, cedar 2)."
-    assert (aster.value, aster.n, aster.missing, faithfulness.best) == (1.0, 1, 1, frozenset())  # 1 document
-    assert not table.columns[4].best  # more abstractive is not better
+    assert (aster.value, aster.n, aster.missing, faithfulness.comparison.best) == (1.0, 1, 1, frozenset())  # 1 document
+    assert not table.columns[4].comparison.best  # more abstractive is not better
+
+
+def test_systems_without_common_documents_have_no_ranks(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": f"{system}{n}", "system": system, "document": f"{n} {fake.BRIDGE}", "summary": "Cyclists may cross."}
+        for system in ("aster", "birch") for n in range(6)
+    ]  # fmt: skip
+    made = fake.make(tmp_path / "run", rows, ((fake.FACT_CHECK, fake.fact_check), (fake.NOVELTY, fake.novelty)))
+    (table,) = page([made]).tables
+    assert (table.ranks, table.ranked) == ({"aster": None, "birch": None}, False)
+    assert not table.columns[0].pairs
 
 
 def test_strengths(one: Page) -> None:
@@ -148,7 +158,7 @@ def test_evidence_spans_select_the_text(one: Page) -> None:
 def test_two_runs_side_by_side(two: Page) -> None:
     table, others = two.tables
     assert (others.title, [column.source for column in others.columns]) == ("Other measures", ["A · abstractiveness"])
-    assert [(column.about.title, column.source) for column in table.columns][:2] == [
+    assert [(column.about.title, column.source) for column in table.columns][2:4] == [
         ("faithfulness", "A · mock.fact_check"), ("faithfulness", "B · mock.fact_check"),
     ]  # fmt: skip
     assert two.runs[1].view.manifest.status == "interrupted"

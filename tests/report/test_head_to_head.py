@@ -69,7 +69,7 @@ class TestTheMatrix:
             "Of 23 pairs of summaries judged in both orders, 9 (39 %) got a verdict that changed with the order. "
             "Such a verdict counts as a tie."
         )
-        assert only.runs[0].verdict == preferred
+        assert only.runs[0].verdict == (preferred,)
 
     def test_settled_pairs_are_listed_by_who_is_preferred(self, tmp_path: Path) -> None:
         def by_name(document: fake.Document, summary: fake.Summary, entry: fake.JudgeEntry) -> list[Judgment]:

@@ -111,10 +111,10 @@ def test_all_views_agree(part: int, tmp_path: Path) -> None:
         # The page: its sentence, its ranking and what it marks as best.
         run_views = views([run])
         judges = sources(run_views)
-        said, (ranking,) = headline(run_views[0], judges), rank_tables(run_views, judges)
+        said, (ranking,) = " ".join(headline(run_views[0], judges)), rank_tables(run_views, judges)
         assert re.findall(r"(\w+) leads on", said) == [name for name in firsts if name], said
         (shown,) = ranking.columns
-        assert shown.best == best
+        assert shown.comparison.best == best
         if first:
             clause = said.partition(" leads on ")[2]
             ahead = clause.partition("but cannot be told apart")[0]
@@ -224,7 +224,8 @@ def test_rendered_pages_contain_the_verdict(tmp_path: Path) -> None:
         run = random_run(tmp_path / str(number), np.random.default_rng(number))
         text = html([run], tmp_path / f"{number}.html").read_text(encoding="utf-8")
         (block,) = page([run]).runs
-        assert escape(block.verdict, quote=False) in text.replace("&#34;", '"').replace("&#39;", "'")
+        for sentence in block.verdict:
+            assert escape(sentence, quote=False) in text.replace("&#34;", '"').replace("&#39;", "'")
 
 
 def test_all_views_have_the_same_leading_column(tmp_path: Path) -> None:
@@ -245,9 +246,9 @@ def test_all_views_have_the_same_leading_column(tmp_path: Path) -> None:
     ]
     run = fake.make(tmp_path / "run", rows, ((overlap, judge), (JUDGE, judge)))
     made = page([run])
-    assert made.runs[0].verdict.startswith("By stars, aster leads on faithfulness")
+    assert made.runs[0].verdict[0].startswith("By stars, aster leads on faithfulness")
     assert made.items.ordered_by is not None
     assert made.items.ordered_by.startswith("faithfulness")
     (table,) = made.tables
-    assert (table.columns[table.lead].about.title, list(table.ranks)) == ("faithfulness", ["aster", "birch"])
+    assert (table.columns[0].about.title, list(table.ranks)) == ("faithfulness", ["aster", "birch"])
     assert run.totals.systems.ranking() == ["aster", "birch"]

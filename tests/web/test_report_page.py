@@ -86,6 +86,18 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return html([fake.make(folder / "run", rows, ((fake.FACT_CHECK, fake.fact_check),))], folder / "page.html")
 
 
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a page of 25 systems on 16 documents, of which the first 12 are right and the others are wrong."""
+    folder = tmp_path_factory.mktemp("ranked")
+    rows = [
+        {"doc_id": f"d{n}", "system": f"system-with-a-long-name-{system:02}", "document": f"{n} {fake.BRIDGE}",
+         "summary": f"The bridge closes for {'14' if system < 12 else '41'} months."}
+        for n in range(16) for system in range(25)
+    ]  # fmt: skip
+    return html([fake.make(folder / "run", rows, ((fake.FACT_CHECK, fake.fact_check),))], folder / "page.html")
+
+
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Any]:
     """Return a function that opens a file; requests, dialogs and console messages fail the test."""
@@ -266,6 +278,24 @@ def test_the_ranking_sorts(visit: Any, one: Path) -> None:
     expect(button.locator("..")).to_have_attribute("aria-sort", "ascending")
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_many_systems_are_ranked_on_one_screen(visit: Any, ranked: Path, width: int, scheme: str) -> None:
+    page = visit(ranked, width=width, scheme=scheme)
+    table = page.locator("table.rank").first
+    expect(table.locator("tbody tr")).to_have_count(25)
+    expect(table.locator("tr.starts th")).to_have_text(["system-with-a-long-name-12"])
+    assert width < 1000 or table.evaluate("node => node.offsetHeight") < 844
+    page.locator("#ranking summary", has_text="Pairwise").click()
+    matrix = page.locator("table.pairwise").first
+    expect(matrix.locator("tbody tr")).to_have_count(25)
+    name = matrix.locator("tbody th").first
+    left = name.evaluate("node => node.getBoundingClientRect().left")
+    page.locator(".scroll:has(> .pairwise)").first.evaluate("node => { node.scrollLeft = 400; }")
+    assert abs(name.evaluate("node => node.getBoundingClientRect().left") - left) < 6
+    fits(page)
+    readable(page)
+
+
 def test_light_dark_and_the_toggle(visit: Any, one: Path) -> None:
     colour(visit(one, scheme="light"), "rgb(252, 251, 248)")
     page = visit(one, scheme="dark")
@@ -313,7 +343,7 @@ def test_text_can_be_read(visit: Any, two: Path, scheme: str) -> None:
 def test_the_first_screen_says_what_changed(visit: Any, changed: Path, width: int, scheme: str) -> None:
     page = visit(changed, width=width, scheme=scheme)
     expect(page.locator("#changes .verdict")).to_be_in_viewport()
-    expect(page.locator("#changes table.diff")).to_be_in_viewport()
+    expect(page.locator("#changes table.diff").first).to_be_in_viewport()
     change = page.locator(".change", has_text="cedar on bridge")
     expect(change.locator("del")).to_have_text("41")
     expect(change.locator("ins")).to_have_text(xss.CORPUS[0])
@@ -393,7 +423,7 @@ def test_the_judge_can_be_switched(visit: Any, two: Path) -> None:
     expect(first).to_contain_text("entity error 0.12")
     page.locator('[name=by][data-aspect="faithfulness"]').select_option(label="B · mock.fact_check")
     expect(first).to_contain_text("supported 0.90")
-    page.locator("#changes .jump").first.click()
+    page.locator("#changed .jump").first.click()
     expect(page.locator("#item-0")).to_be_focused()
 
 

@@ -393,11 +393,12 @@ class Comparison:
         if not beaten:
             why = self._smallest_p([pair for pair in pair_with.values() if pair.p_holm is not None])
             return f"{highest}, but cannot be told apart from any of the other {len(level)}: {why}"
+        than, apart = (listed(names) if len(names) <= NAMED else f"{len(names)} others" for names in (beaten, level))
         after = f"(p <= {self.alpha:g} after Holm over {count(next(iter(pair_with.values())).family, 'pair')})"
         if not level:
             return f"{name} leads on {self._title}, {shown}, and {says} each of the other {len(beaten)} {after}"
-        but = f"but cannot be told apart from {listed(level)}"
-        return f"{name} leads on {self._title}, {shown}, and {says} {listed(beaten)} {after}, {but}"
+        but = f"but cannot be told apart from {apart}"
+        return f"{name} leads on {self._title}, {shown}, and {says} {than} {after}, {but}"
 
 
 # ---- agreement with people ----

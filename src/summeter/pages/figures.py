@@ -513,12 +513,12 @@ class Drawing(NamedTuple):
 def whisker(value: float, ends: tuple[float | None, float | None], low: float, high: float) -> Drawing:
     """Draw a value and its interval on an axis from `low` to `high`."""
     pen = _Pen()
-    pen.path("M0 7H100", "line")
-    pen.path("M0 4V10M50 5.5V8.5M100 4V10", "edge")
+    pen.path("M0 4H100", "line")
+    pen.path("M0 1.5V6.5M50 2.5V5.5M100 1.5V6.5", "edge")
     if ends[0] is not None and ends[1] is not None:
-        pen.interval(100 * _share(ends[0], low, high), 100 * _share(ends[1], low, high), 7)
-    pen.put("circle", cx=100 * _share(value, low, high), cy=7, r=2.9, fill="accent")
-    return _drawing("whisker", "-4 0 108 14", pen)
+        pen.interval(100 * _share(ends[0], low, high), 100 * _share(ends[1], low, high), 4)
+    pen.put("circle", cx=100 * _share(value, low, high), cy=4, r=2.5, fill="accent")
+    return _drawing("whisker", "-4 0 108 8", pen)
 
 
 _STATUS_COLOURS = {"ok": "good", "skipped": "line"}

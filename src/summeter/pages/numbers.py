@@ -17,6 +17,16 @@ def number(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else _typeset(tables.number(value, digits))
 
 
+def signed(value: float) -> str:
+    """Return a difference with its sign, in few characters.
+
+    >>> signed(0.126), signed(-0.004), signed(-12.34)
+    ('+.13', '.00', '−12')
+    """
+    text = f"{value:+.2f}" if abs(value) < 9.995 else f"{value:+.0f}"
+    return ".00" if float(text) == 0 else _typeset(text.replace("0.", ".", 1) if abs(value) < 1 else text)
+
+
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """Return an interval such as `[0.88, 0.94]`, or an empty string if a bound is missing."""
     return _typeset(tables.interval(low, high, digits))

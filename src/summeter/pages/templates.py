@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from summeter._version import __version__
 from summeter.pages.embedded import without_controls
 from summeter.pages.figures import shade, stack, whisker
-from summeter.pages.numbers import count, interval, number, ordinal, percent
+from summeter.pages.numbers import count, interval, number, ordinal, percent, signed
 from summeter.tables import Table, p_value
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (number, interval, count, ordinal, percent, shade, stack, whisker, p_value)
+    functions = (number, interval, count, ordinal, percent, signed, shade, stack, whisker, p_value)
     jinja.globals |= {function.__name__: function for function in functions}
     jinja.globals["icon"] = ICON
     jinja.filters["table"] = _table

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from summeter.meta._versions import ChangedItem
 from summeter.meta.results import Row
+from summeter.meta.verdicts import Comparison
 from summeter.pages.figures import Figure
 from summeter.records import Judgment, Status, Summary
 from summeter.report.views import RunView
 from summeter.report.words import Gloss, VerdictStyle
 from summeter.scoring import PairScore, Score, SystemScore
+from summeter.stats import PairDifference
 from summeter.tables import Table
 
 LISTED = 40
@@ -22,8 +24,9 @@ LISTED = 40
 class RunBlock(NamedTuple):
     """Summary of a run: when it ran, what was judged, and how to repeat it.
 
-    `counts` maps statuses to numbers of judgments, and `wanted` is the number of judgments that were not skipped.
-    `missing` and `truncated` are sentences about missing scores and about judgments of shortened documents, or None.
+    `verdict` contains sentences, of which the first is the most important. `counts` maps statuses to numbers of
+    judgments, and `wanted` is the number of judgments that were not skipped. `missing` and `truncated` are sentences
+    about missing scores and about judgments of shortened documents, or None.
     `replay` is the command that repeats the run without a model, or None if the judgments were imported.
     """
 
@@ -34,7 +37,7 @@ class RunBlock(NamedTuple):
     judged: int
     counts: Mapping[str, int]
     wanted: int
-    verdict: str
+    verdict: tuple[str, ...]
     missing: str | None
     truncated: str | None
     intervals: tuple[str, ...]
@@ -48,8 +51,8 @@ class RankColumn(NamedTuple):
     """The means of systems by one source on one aspect, with an axis from `low` to `high`.
 
     `means` are computed over the documents that the systems of a ranking share, and `all_means` over all documents of
-    each system. `best` contains the systems that are significantly better than all others of their ranking. `flags`
-    says of systems that they are in another ranking than others, or not ranked.
+    each system. `comparison` tells which differences are significant. `flags` says of systems that they are in another
+    ranking than others, or not ranked.
     """
 
     about: Gloss
@@ -59,28 +62,38 @@ class RankColumn(NamedTuple):
     high: float
     means: Mapping[str, SystemScore | None]
     all_means: Mapping[str, SystemScore | None]
-    best: Collection[str]
+    comparison: Comparison
     flags: Mapping[str, str | None]
+
+    @property
+    def pairs(self) -> dict[tuple[str, str], PairDifference]:
+        """The tested differences, each from the side of both of its systems."""
+        tested = [pair for pair in self.comparison.pairs if pair.p_holm is not None]
+        return {names: pair for pair in tested for names in ((pair.first, pair.second), (pair.second, pair.first))}
 
 
 class RankTable(NamedTuple):
     """Systems with their ranks, best first.
 
-    Systems are ranked by the column with the index `lead`, separately if they have no document in common; systems
-    without a ranking in this column have no rank.
+    Systems are ranked by the first column, separately if they have no document in common; systems without a ranking in
+    this column have no rank.
     `unlike` is True if, in some column, systems have scores for different documents. `note` describes the documents
-    over which the column `lead` is computed. `counts` states n and the number of missing scores if all cells have the
+    over which the first column is computed. `counts` states n and the number of missing scores if all cells have the
     same, and `flags` has the flag of each system that has the same in all columns.
     """
 
     title: str
     columns: tuple[RankColumn, ...]
     ranks: Mapping[str, int | None]
-    lead: int
     unlike: bool
     note: str | None
     counts: str | None
     flags: Mapping[str, str | None]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether any system has a rank."""
+        return any(rank is not None for rank in self.ranks.values())
 
 
 class AspectRank(NamedTuple):

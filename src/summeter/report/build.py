@@ -166,7 +166,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         judged=len(view.judged) if view.listed is None else view.folder.judged(),
         counts={status: statuses[status] for status in _STATUSES if status in statuses},
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
-        verdict=pair_verdict(view) if view.pairs and not len(view.table) else headline(view, judges),
+        verdict=(pair_verdict(view),) if view.pairs and not len(view.table) else headline(view, judges),
         missing=" ".join(filter(None, (view.table.missing(), view.table.unjudged()))) or None,
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
         intervals=tuple(filter(None, dict.fromkeys([*(row.interval for row in view.table.rows), *claims]))),

@@ -20,6 +20,10 @@ MAX_ASPECTS = 3
 """Maximum number of aspects whose agreement among judges the headline reports."""
 
 
+MAX_COLUMNS = 6
+"""Maximum number of columns of a ranking table to which other measures are added."""
+
+
 class ColumnKey(NamedTuple):
     """Key of a column: the number of the run, and the judge, signature and aspect."""
 
@@ -54,15 +58,15 @@ def label_of(column: ColumnKey, view: RunView, sources: Sequence[Source]) -> str
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
     """Return one ranking table per family of judges.
 
-    A family has its own table if it judges faithfulness, completeness or conciseness. If there is only one such table,
-    the other measures are added to it; otherwise, they form a separate table.
+    A family has its own table if it judges faithfulness, completeness or conciseness. If there is only one such table
+    and it stays narrow, the other measures are added to it; otherwise, they form a separate table.
     """
     columns = [ColumnKey(view.number, *key) for view in views for key in view.table.columns()]
     families = dict.fromkeys(family(column.judge) for column in columns if column.aspect in COMPOSED)
     main = [name for name in dict.fromkeys(family(column.judge) for column in columns) if name in families]
     others = [column for column in columns if family(column.judge) not in main]
     groups = [(f"Judged by {name}", [column for column in columns if family(column.judge) == name]) for name in main]
-    if len(groups) == 1 and len(views) == 1:
+    if len(groups) == 1 and len(views) == 1 and len(columns) <= MAX_COLUMNS:
         groups = [(groups[0][0], [*groups[0][1], *others])]
     elif others:
         groups.append(("Other measures" if groups else "Measures", others))
@@ -70,18 +74,18 @@ def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Ra
 
 
 def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
-    """Return the columns sorted by aspect, the best-known aspects first, and then by run."""
+    """Return the columns sorted by aspect and run: first the aspect that ranks systems, then the best-known ones."""
     aspects = list(dict.fromkeys(column.aspect for column in columns))
+    lead = columns[leading_column([column.aspect for column in columns])].aspect
 
-    def order(column: ColumnKey) -> tuple[int, int, int]:
+    def order(column: ColumnKey) -> tuple[bool, int, int, int]:
         known = FIRST.index(column.aspect) if column.aspect in FIRST else len(FIRST)
-        return known, aspects.index(column.aspect), column.run
+        return column.aspect != lead, known, aspects.index(column.aspect), column.run
 
     return sorted(columns, key=order)
 
 
 def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
-    lead = leading_column([key.aspect for key in keys])
     tables = [views[key.run].table for key in keys]
     shown = [of_column(table, key.key) for table, key in zip(tables, keys, strict=True)]
     systems = sorted({row.system for rows in shown for row in rows})
@@ -93,20 +97,19 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
             *axis([end for row in rows for end in (row.value, row.low, row.high) if end is not None], key.signature),
             means={name: table.compared(name, key.key) for name in systems},
             all_means={row.system: row for row in rows},
-            best=Comparison.of(table, key.key).best,
+            comparison=Comparison.of(table, key.key),
             flags={name: table.flag(name, key.key) for name in systems},
         )
         for key, table, rows in zip(keys, tables, shown, strict=True)
     ]
-    ranked = dict(zip(systems, ranks(list(columns[lead].means.values())), strict=True))
-    order = tables[lead].ordered(systems, keys[lead].key)
+    places = [None] * len(systems) if keys[0].aspect in NEUTRAL else ranks(list(columns[0].means.values()))
+    ranked = dict(zip(systems, places, strict=True))
+    order = tables[0].ordered(systems, keys[0].key)
     notes = [table.note(key.key) for table, key in zip(tables, keys, strict=True)]
     of_columns = {name: {column.flags[name] for column in columns} for name in systems}
     flags = {name: only.pop() for name, only in of_columns.items() if len(only) == 1}
     same = counts_note(mean for column in columns for mean in column.means.values())
-    return RankTable(
-        title, tuple(columns), {name: ranked[name] for name in order}, lead, any(notes), notes[lead], same, flags
-    )
+    return RankTable(title, tuple(columns), {name: ranked[name] for name in order}, any(notes), notes[0], same, flags)
 
 
 def ranks(means: Sequence[SystemScore | None]) -> list[int | None]:
@@ -143,15 +146,15 @@ def axis(values: Sequence[float], signature: str) -> tuple[float, float]:
 # ---- the headline
 
 
-def headline(view: RunView, sources: Sequence[Source]) -> str:
-    """Return the headline of a run.
+def headline(view: RunView, sources: Sequence[Source]) -> tuple[str, ...]:
+    """Return the sentences of the headline of a run, the most important first.
 
-    It says which system leads, which differences are significant (by the test of `meta compare`), and whether judges
+    They say which system leads, which differences are significant (by the test of `meta compare`), and whether judges
     disagree.
     """
     lead = view.table.lead()
     if lead is None:
-        return "Nothing has been judged yet."
+        return ("Nothing has been judged yet.",)
     # The columns that rank several systems, by aspect; the leading aspect is first.
     judged: dict[str, list[Key]] = {}
     for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
@@ -170,8 +173,8 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     agreements = list(disagreements.values())[:MAX_ASPECTS]
     # A disagreement on the leading aspect is reported before the claims of its judges.
     if len(claims) > 1 and lead[2] in disagreements:
-        return " ".join([agreements[0], *sentences, *agreements[1:]])
-    return " ".join([*sentences, *agreements])
+        return agreements[0], *sentences, *agreements[1:]
+    return *sentences, *agreements
 
 
 def _judge_label(view: RunView, column: Key, sources: Sequence[Source]) -> str:

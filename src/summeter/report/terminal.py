@@ -50,7 +50,7 @@ def outcome(page: Page) -> dict[str, str]:
     rows = {
         "judged": f"{what}, {count(data.document_count, 'document')}; judges: {', '.join(block.judges)}",
         "coverage": " ".join([coverage, *notes]),
-        "result": " ".join([block.verdict, *flagged, *_with_people(page)]),
+        "result": " ".join([*block.verdict, *flagged, *_with_people(page)]),
     }
     return {label: clean(text).replace("−", "-").replace("–", "-") for label, text in rows.items()}
 

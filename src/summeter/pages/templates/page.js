@@ -54,9 +54,8 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
 }
 
 // ---- one heat table at a time
-const pick = byId("heat-pick");
-if (pick) {
-  const heats = [...document.querySelectorAll("[data-heat]")];
+for (const pick of document.querySelectorAll(".pick select")) {
+  const heats = [...pick.closest(".heats").querySelectorAll("[data-heat]")];
   const choose = () => heats.forEach((one) => { one.hidden = one.dataset.heat !== pick.value; });
   heats.forEach((one) => { one.querySelector("h4").className = "sr"; });
   pick.closest("label").hidden = false;
