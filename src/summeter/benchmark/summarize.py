@@ -219,7 +219,10 @@ async def _summaries(
     text, left_out = truncate(document.text, settings.words)
     if left_out:
         sentences = spans(split(text, settings.language), "document")
-        document = document.model_copy(update={"text": text, "sentences": sentences})
+        sources = (
+            each.model_copy(update={"end": min(each.end, len(text))}) for each in document.sources_in(0, len(text))
+        )
+        document = document.model_copy(update={"text": text, "sources": tuple(sources), "sentences": sentences})
     kind = settings.kind if isinstance(settings.kind, str) else settings.kind.get(document.domain or "", KIND)
     first = await writers[settings.lead](document, kind, None)
     length = len(split(first.text, settings.language)) if first.text else None

@@ -596,7 +596,7 @@ def _until_large(rows: Iterator[Row]) -> deque[Row]:
     size = 0
     while size < folders.LARGE and (row := next(rows, None)) is not None:
         first.append(row)
-        size += sum(len(cell) for cell in row.cells.values() if isinstance(cell, str))
+        size += sum(len(str(cell)) for cell in row.cells.values() if isinstance(cell, str | list))
     return first
 
 

@@ -113,8 +113,10 @@ def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dic
         if split not in (None, document.split or SPLIT):
             continue
         included.add(document.id)
-        fields = document.model_dump(mode="json", exclude={"id", "text", "sentences", "extra"}, exclude_defaults=True)
-        tables["documents"].append({"doc_id": document.id, "document": document.text, **fields, **document.extra})
+        fields = document.model_dump(
+            mode="json", exclude={"id", "text", "sources", "sentences", "extra"}, exclude_defaults=True
+        )
+        tables["documents"].append({"doc_id": document.id, "document": document.cell, **fields, **document.extra})
         for summary in summaries:
             row: dict[str, Any] = {"doc_id": document.id, "system": summary.system}
             if summary.category is not None:

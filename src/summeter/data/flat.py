@@ -79,9 +79,10 @@ class Block(NamedTuple):
 class DocumentDraft:
     """A document whose rows are still being read; any row may contain any of the fields."""
 
-    def __init__(self, doc_id: str, file: str, line: int, text: str) -> None:
+    def __init__(self, doc_id: str, file: str, line: int, row: FlatRow) -> None:
         self.id = doc_id
-        self.text = text
+        self.text = row.document
+        self.sources = row.sources
         self._first = file, line
         self._fields: dict[str, tuple[Any, tuple[str, int]]] = {}
         """The value of each field, with the file and line of the first row that contains the field."""
@@ -105,7 +106,7 @@ class DocumentDraft:
             where = f"line {first[1]}" if first[0] == file else f"line {first[1]} of {first[0]}"
             return f"differs from {where}, which has the same doc_id {self.id!r}; make them agree, or use two doc_ids"
 
-        if row.document != self.text:
+        if (row.document, row.sources) != (self.text, self.sources):
             faults.add(line, "document", differs(self._first))
         for name in _SHARED:
             value = getattr(row, name)
@@ -128,8 +129,17 @@ class DocumentDraft:
     def document(self, language: str, *, withheld: bool) -> Document:
         """Return the document with the sentences of its text."""
         fields = {name: value for name, (value, _) in self._fields.items()}
-        sentences = spans(split(self.text, language), "document")
-        return Document(id=self.id, text=self.text, sentences=sentences, share=self._share and not withheld, **fields)
+        parts = [(source.start, source.end) for source in self.sources] or [(0, len(self.text))]
+        sentences = spans(
+            (
+                (first + start, first + end)
+                for first, last in parts
+                for start, end in split(self.text[first:last], language)
+            ),
+            "document",
+        )
+        share = self._share and not withheld
+        return Document(id=self.id, text=self.text, sources=self.sources, sentences=sentences, share=share, **fields)
 
 
 class Batch:
@@ -252,7 +262,7 @@ def flat_row(document: Document, summary: Summary) -> dict[str, Any]:
         "doc_id": document.id,
         "system": summary.system,
         "category": summary.category,
-        "document": document.text,
+        "document": document.cell,
         "summary": summary.text,
         "reference": document.references[0] if single else None,
         "references": list(document.references) if not single and document.references else None,

@@ -27,7 +27,7 @@ from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.data.human import CROWD, PER_KEY_FACT, PER_SENTENCE, RAW, check_human, check_key_facts, voters_of
 from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.presets.base import Joined, LayoutError, Preset
-from summeter.data.rows import Columns, FlatRow, check, unnamed_document
+from summeter.data.rows import Columns, FlatRow, check, document_in, unnamed_document
 from summeter.records import Fault, Judgment, Message, Parameter, Summary
 from summeter.records.text import SHARE, read_share
 from summeter.text.split import split
@@ -81,7 +81,7 @@ class Intake:
         if row_faults.count:
             row_faults.copy_to(faults)
             if read_share(cells.get(SHARE)) is False:
-                self._withhold(cells)
+                self._withhold(cells, as_text=row.as_text)
             return
         self._columns.note(cells)
         self._settle(row, cells, faults)
@@ -135,7 +135,7 @@ class Intake:
                 break
             self._note_lost(_human(cells))
             if read_share(cells.get(SHARE)) is False:
-                self._withhold(cells)
+                self._withhold(cells, as_text=row.as_text)
             if faults.on_fault != "keep-valid" or any(fault.field == SHARE for fault in row_faults.listed):
                 row_faults.copy_to(faults)
                 return
@@ -162,7 +162,7 @@ class Intake:
         human = repaired_spans(row.human or {}, row.summary, fault, warn)
         block = check_human(human, summary, fault, warn) if summary is not None and human else None
         batch = self._batch
-        draft = batch.documents.get(doc_id) or DocumentDraft(doc_id, file, line, row.document)
+        draft = batch.documents.get(doc_id) or DocumentDraft(doc_id, file, line, row)
         draft.check(file, line, row, faults)
         if faults.count and not keep_faulty:
             return
@@ -209,12 +209,12 @@ class Intake:
         """Record that the voters of a dropped block did more than mark spans."""
         self._annotators.said_more |= voters_of(human)
 
-    def _withhold(self, cells: Cells) -> None:
+    def _withhold(self, cells: Cells, *, as_text: bool) -> None:
         """Record that no row may publish the document of this row, even if this row is dropped."""
         if (doc_id := cells.get("doc_id")) not in (None, ""):
             self._withheld.add(str(doc_id))
-        elif isinstance(text := cells.get("document"), str):
-            self._withheld.add(unnamed_document(text))
+        elif isinstance(cell := document_in(cells.get("document"), as_text=as_text), str | list):
+            self._withheld.add(unnamed_document(cell))
 
     def _with_unique_id(self, row: Row, cells: Cells) -> Cells:
         """Return the cells, with document id `ID#2` if another document already has the id `ID`."""

@@ -15,8 +15,10 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    PrivateAttr,
     StrictBool,
     StrictStr,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -24,7 +26,18 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import NotJSON, Row, parse_json
-from summeter.records import Fault, InputError, Message, Parameter, UsageError, describe, digest, nearest, problem_of
+from summeter.records import (
+    Fault,
+    InputError,
+    Message,
+    Parameter,
+    Source,
+    UsageError,
+    describe,
+    digest,
+    nearest,
+    problem_of,
+)
 from summeter.records.text import SHARE, is_share, read_share
 
 log = logging.getLogger(__name__)
@@ -65,9 +78,40 @@ def _not_blank(value: str | None) -> str | None:
     return value
 
 
+def _has_text(value: str) -> str:
+    if not value.strip():
+        raise problem("is empty; give a text, or leave out the source")
+    return value
+
+
 Name = Annotated[StrictStr | None, BeforeValidator(_integer_to_text)]
 Id = Annotated[Name, AfterValidator(_not_blank)]
 Texts = tuple[Annotated[StrictStr, AfterValidator(_not_blank)], ...]
+
+
+class GivenSource(BaseModel):
+    """One of the texts in a list that takes the place of a document's text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Annotated[StrictStr, BeforeValidator(_integer_to_text), AfterValidator(_has_text)]
+    title: Annotated[StrictStr | None, AfterValidator(_not_blank)] = None
+    text: Annotated[StrictStr, AfterValidator(_has_text)]
+
+
+def _not_repeated(sources: tuple[GivenSource, ...]) -> tuple[GivenSource, ...]:
+    ids = [source.id for source in sources]
+    if not ids:
+        raise problem("is an empty list; give a text, or a list of sources")
+    for index, name in enumerate(ids):
+        if name in ids[:index]:
+            raise problem(f"is {name!r}, which is also the id of document[{ids.index(name)}]", f"[{index}].id")
+    return sources
+
+
+_SOURCES = TypeAdapter(Annotated[tuple[GivenSource, ...], AfterValidator(_not_repeated)])
+BETWEEN_SOURCES = "\n\n"
+"""The string between the texts of two sources."""
 
 
 class FlatRow(BaseModel):
@@ -92,6 +136,12 @@ class FlatRow(BaseModel):
     split: Name = None
     share: StrictBool | None = None
     human: dict[Any, Any] | None = None
+    _sources: tuple[Source, ...] = PrivateAttr(())
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The parts of `document` that are sources, if it was given as a list."""
+        return self._sources
 
     @model_validator(mode="after")
     def _set_defaults(self) -> Self:
@@ -107,9 +157,32 @@ class FlatRow(BaseModel):
         return self
 
 
-def unnamed_document(text: str) -> str:
-    """Return the default id of a document, which is derived from a hash of the text."""
-    return f"doc-{digest(text, 12)}"
+def unnamed_document(cell: str | list[Any]) -> str:
+    """Return the default id of a document, which is derived from a hash of the text or of the texts of its sources."""
+    if isinstance(cell, list):
+        cell = BETWEEN_SOURCES.join(str(each.get("text")) for each in cell if isinstance(each, dict))
+    return f"doc-{digest(cell, 12)}"
+
+
+def document_in(cell: Any, *, as_text: bool) -> Any:
+    """Return the list of sources that a cell of a table contains as JSON, or any other cell unchanged.
+
+    Another JSON text is the text of a document.
+
+    >>> document_in('[{"id": "a", "text": "It rained."}]', as_text=True), document_in("[1]", as_text=True)
+    ([{'id': 'a', 'text': 'It rained.'}], '[1]')
+    """
+    if not as_text or not isinstance(cell, str) or not cell.lstrip().startswith("["):
+        return cell
+    try:
+        value = parse_json(cell)
+    except NotJSON:
+        return cell
+    names = {"id", "title", "text"}
+    is_list = bool(value) and all(
+        isinstance(each, dict) and names - {"title"} <= each.keys() <= names for each in value
+    )
+    return value if is_list else cell
 
 
 FIELDS = tuple(FlatRow.model_fields)
@@ -349,13 +422,27 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
     before = faults.count
     if as_text:
         cells = _parse_cells(line, cells, faults)
+    sources: list[Source] = []
+    problems: list[tuple[str, str]] = []
+    if isinstance(given := cells.get("document"), list):
+        text = ""
+        try:
+            for each in _SOURCES.validate_python(given):
+                text += BETWEEN_SOURCES if sources else ""
+                sources.append(Source(id=each.id, title=each.title, start=len(text), end=len(text) + len(each.text)))
+                text += each.text
+        except ValidationError as error:
+            problems += ((f"document{field}", message) for field, message in explained(error, _source_message))
+        cells = {**cells, "document": text}
     try:
         row = FlatRow.model_validate(cells)
     except ValidationError as error:
-        problems = explained(error, lambda field, details: _message(field, details, cells))
-        for field, message in sorted(problems, key=lambda each: each[0] not in TEXTS):  # document and summary first
+        problems += explained(error, lambda field, details: _message(field, details, cells))
+    if problems:
+        for field, message in sorted(problems, key=lambda each: not each[0].startswith(TEXTS)):  # texts first
             faults.add(line, field, message)
         return None
+    row._sources = tuple(sources)
     for field in TEXTS:
         if not getattr(row, field).strip():
             faults.warn(line, field, EMPTY)
@@ -365,6 +452,8 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
 def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     """Convert the cells of a table row to those of a JSON row."""
     parsed = dict(cells)
+    if "document" in parsed:
+        parsed["document"] = document_in(parsed["document"], as_text=True)
     for field in FIELDS:
         value = parsed.get(field)
         if field == SHARE:
@@ -379,6 +468,11 @@ def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[st
                 faults.add(line, field, f"{error}; give {what}")
                 parsed[field] = None
     return parsed
+
+
+def _source_message(field: str, details: ErrorDetails) -> str:
+    expected = "an object with id, text and, if known, title" if field.endswith("]") else "a string"
+    return problem_of(details, GivenSource.model_fields, expected)
 
 
 def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str:
@@ -402,6 +496,8 @@ def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str
     }[details["type"]]
     if field in TEXTS and details["input"] is None:
         expected = "a string (it may be empty)"
+    elif field == "document":
+        expected = "a string, or a list of sources"
     elif field == "reference":
         expected = "a string (`references` takes a list of strings)"
     return problem_of(details, expected=expected)

@@ -18,7 +18,7 @@ from summeter.data.folder import Content
 from summeter.data.formats import Row
 from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.intake import Intake
-from summeter.data.rows import Columns, unnamed_document
+from summeter.data.rows import Columns, document_in, unnamed_document
 
 DOCUMENTS_AT_ONCE = 1000
 """Number of documents held in memory (about 50 MB if each has ten summaries)."""
@@ -108,5 +108,5 @@ def _document_of(row: Row, columns: Columns) -> str:
         return str(doc_id)
     if isinstance(doc_id, str) and doc_id:
         return doc_id
-    text = columns.cell(row.cells, "document")
-    return unnamed_document(text) if isinstance(text, str) else ""
+    cell = document_in(columns.cell(row.cells, "document"), as_text=row.as_text)
+    return unnamed_document(cell) if isinstance(cell, str | list) else ""

@@ -44,7 +44,7 @@ from summeter.records.signature import (
     signature_changes,
 )
 from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
-from summeter.records.text import Document, Side, Span, Summary
+from summeter.records.text import Document, Side, Source, Span, Summary
 from summeter.records.validation import describe, faults_in, invalid, problem_of
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "ReplyFault",
     "SettingError",
     "Side",
+    "Source",
     "Span",
     "Status",
     "Summary",

@@ -45,6 +45,34 @@ def _check_spans(spans: tuple[Span, ...], text: str, of: Side) -> None:
         previous = span.end
 
 
+class Source(Record):
+    """One of several texts that form a document: `text[start:end]`, with offsets in Unicode code points.
+
+    >>> Source(id="agenda", start=0, end=9).label, Source(id="a", title="Agenda", start=0, end=9).label
+    ('agenda', 'Agenda')
+    """
+
+    id: str
+    title: str | None = None
+    start: int = Field(ge=0)
+    end: int
+
+    @property
+    def label(self) -> str:
+        """The title, or the id of a source without a title."""
+        return self.title or self.id
+
+
+def _check_sources(sources: tuple[Source, ...], text: str) -> None:
+    previous = 0
+    for source in sources:
+        if source.start < previous or not source.start <= source.end <= len(text):
+            raise ValueError(f"source {source.id!r} ({source.start}-{source.end}) overlaps another or exceeds the text")
+        previous = source.end
+    if len({source.id for source in sources}) < len(sources):
+        raise ValueError("two sources have the same id")
+
+
 SHARE = "share"
 """The field of a document that says whether its text may be published."""
 
@@ -73,13 +101,15 @@ def _check_columns(extra: dict[str, Any]) -> None:
 class Document(Record):
     """A source text with its references and key facts.
 
+    `sources` are the texts of which `text` consists if there are several, such as an agenda and a transcript.
     `sentences` are spans of `text`. `references` are summaries written by people. `key_facts` are the facts that a good
     summary conveys. `share` says whether the text may be published. `extra` contains further fields, such as source or
-    licence. Serialization omits `share` if it is true and `extra` if it is empty.
+    licence. Serialization omits `share` if it is true, and `sources` and `extra` if they are empty.
     """
 
     id: str
     text: str
+    sources: tuple[Source, ...] = ()
     sentences: tuple[Span, ...] = ()
     references: tuple[str, ...] = ()
     key_facts: tuple[str, ...] = ()
@@ -95,8 +125,9 @@ class Document(Record):
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialize(self)
-        if not self.extra:
-            fields.pop("extra", None)
+        for name in ("sources", "extra"):
+            if not getattr(self, name):
+                fields.pop(name, None)
         if self.share:
             fields.pop(SHARE, None)
         return fields
@@ -104,8 +135,28 @@ class Document(Record):
     @model_validator(mode="after")
     def _check(self) -> Self:
         _check_spans(self.sentences, self.text, "document")
+        _check_sources(self.sources, self.text)
         _check_columns(self.extra)
         return self
+
+    @property
+    def cell(self) -> str | list[dict[str, str]]:
+        """The text as in a flat row: a string, or a list of `{id, title, text}` if there are sources."""
+        return [
+            source.model_dump(include={"id", "title"}, exclude_none=True)
+            | {"text": self.text[source.start : source.end]}
+            for source in self.sources
+        ] or self.text
+
+    def sources_in(self, start: int, end: int) -> tuple[Source, ...]:
+        """Return the sources that overlap the range `text[start:end]`.
+
+        >>> sources = Source(id="agenda", start=0, end=5), Source(id="minutes", start=7, end=12)
+        >>> document = Document(id="d", text="A b.\\n\\n\\nC d.\\n", sources=sources)
+        >>> [source.id for source in document.sources_in(8, 10)]
+        ['minutes']
+        """
+        return tuple(source for source in self.sources if source.start < end and start < source.end)
 
     @property
     def is_withheld(self) -> bool:

@@ -243,9 +243,14 @@ def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool =
             continue
         new_id = copy_id(document.id) if pairs else document.id
         text = masked[document.id, ""] = transform.text("document", document.text)
+        places = [Span(of="document", start=source.start, end=source.end) for source in document.sources]
         fresh = {
             "id": new_id,
             "text": text.text,
+            "sources": tuple(
+                source.model_copy(update={"start": span.start, "end": span.end})
+                for source, span in zip(document.sources, text.map_spans(places), strict=True)
+            ),
             "sentences": text.map_spans(document.sentences),
         }
         for label, texts in {"reference": document.references, "key fact": document.key_facts}.items():

@@ -1,0 +1,117 @@
+"""Documents that consist of several sources: reading, faults, round trips and redaction."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.data import folder, streaming
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.exports import export, write_hub
+from summeter.records import InputError, Source
+
+AGENDA, TRANSCRIPT = "Budget. Hiring plan", "Ann: We approve 40,000 euros. Ben: Hiring starts in May."
+MEETING: dict[str, Any] = {
+    "doc_id": "m1",
+    "document": [{"id": "agenda", "title": "Agenda", "text": AGENDA}, {"id": 2, "text": TRANSCRIPT}],
+    "summary": "The budget is 40,000 euros.",
+}
+PLAIN = {"doc_id": "d1", "document": "It rained. We stayed.", "summary": "It rained."}
+
+
+def content(data: Dataset) -> tuple[Any, ...]:
+    return dict(data.documents), list(data.summaries), data.hash
+
+
+def test_the_text_is_one_string_in_which_no_sentence_crosses_a_source() -> None:
+    document = load([MEETING]).documents["m1"]
+    assert document.text == f"{AGENDA}\n\n{TRANSCRIPT}"
+    end = len(AGENDA)
+    assert document.sources == (
+        Source(id="agenda", title="Agenda", start=0, end=end),
+        Source(id="2", start=end + 2, end=len(document.text)),
+    )
+    assert [source.label for source in document.sources] == ["Agenda", "2"]
+    assert document.sentence_texts == (
+        "Budget.", "Hiring plan", "Ann: We approve 40,000 euros.", "Ben: Hiring starts in May."
+    )  # fmt: skip
+    assert [source.id for source in document.sources_in(end - 1, end + 3)] == ["agenda", "2"]
+    assert document.sources_in(end, end + 2) == ()
+
+
+def test_data_with_one_source_have_the_same_hash_as_before() -> None:
+    data = load([PLAIN])
+    assert data.hash == "c9e798885e86cf4156e5840f8db7358abc2b75a23781119d49f81cfe7b1e5d9a"
+    assert "sources" not in data.documents["d1"].model_dump()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv.gz", "tsv", "parquet", "xlsx"])
+def test_every_export_writes_the_sources_so_that_they_are_read_back(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip({"parquet": "pyarrow", "xlsx": "openpyxl"}.get(suffix, "json"))
+    data = load([MEETING, PLAIN])
+    export(data, tmp_path / f"rows.{suffix}")
+    assert content(load(tmp_path / f"rows.{suffix}")) == content(data)
+    if suffix == "jsonl":
+        first, second = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
+        assert first["document"][1] == {"id": "2", "text": TRANSCRIPT}
+        assert second["document"] == PLAIN["document"]
+
+
+def test_folders_and_hubs_contain_the_sources(tmp_path: Path) -> None:
+    data = load([MEETING, PLAIN])
+    save(data, tmp_path / "data")
+    assert content(load(tmp_path / "data")) == content(data)
+    pytest.importorskip("pyarrow")
+    write_hub(data, tmp_path / "hub")
+    files = sorted((tmp_path / "hub").glob("*/*.parquet"))
+    assert dict(load(files, preset="tables").documents) == dict(data.documents)
+
+
+def test_large_data_are_streamed_with_their_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = [{**MEETING, "doc_id": None, "system": name} for name in "abc"]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    expected = content(load(tmp_path / "rows.jsonl"))
+    monkeypatch.setattr(folder, "LARGE", 10)
+    monkeypatch.setattr(streaming, "DOCUMENTS_AT_ONCE", 1)
+    assert content(load(tmp_path / "rows.jsonl")) == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ([], "document"),
+        (["x"], "document[0]"),
+        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "document[1].id"),
+        ([{"id": "a", "text": " "}], "document[0].text"),
+        ([{"id": "a", "text": None}], "document[0].text"),
+        ([{"id": "", "text": "x"}], "document[0].id"),
+        ([{"text": "x"}], "document[0].id"),
+        ([{"id": "a", "title": 3, "text": "x"}], "document[0].title"),
+        ([{"id": "a", "text": "x", "titel": "A"}], "document[0].titel"),
+    ],
+)
+def test_a_faulty_source_is_named_by_file_line_and_field(tmp_path: Path, document: object, field: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f"{json.dumps(PLAIN)}\n{json.dumps({**MEETING, 'document': document})}\n")
+    with pytest.raises(InputError) as caught:
+        load(path)
+    (fault,) = caught.value.faults
+    assert (fault.file, fault.line, fault.field) == (str(path), 2, field)
+    assert len(load(path, on_fault="skip")) == 1
+
+
+def test_rows_of_a_document_must_have_the_same_sources() -> None:
+    other = [{"id": "agenda", "text": AGENDA}, {"id": 2, "text": TRANSCRIPT}]
+    with pytest.raises(InputError, match="differs from line 1"):
+        load([MEETING, {**MEETING, "system": "b", "document": other}])
+
+
+def test_other_json_in_a_cell_of_a_table_is_the_text_of_a_document(tmp_path: Path) -> None:
+    turns = '[{"speaker": "Ann", "text": "It rained."}]'
+    path = tmp_path / "rows.csv"
+    path.write_text('document,summary\n"{}",Rain.\n'.format(turns.replace('"', '""')))
+    (document,) = load(path).documents.values()
+    assert (document.text, document.sources) == (turns, ())
