@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from summeter.evaluators.support.key_facts import key_facts as select_key_facts
 from summeter.evaluators.support.scorer import THRESHOLD, ClaimSupport, LexicalScorer
 from summeter.evaluators.support.words import index_text
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
+from summeter.text.language import language_of
 from summeter.text.split import split
 
 
@@ -25,10 +26,14 @@ class Support(Evaluator):
     `max_key_facts` sentences of the document that a rule selects (`key_facts.py`). Judgments contain evidence and
     reasons. Values are probabilities from 0 to 1, calibrated for data in which half of the claims are supported. For
     other data, set `base_rate` to the share of supported claims. The scorer compares words, not meaning.
+
+    The scorer was fitted on English. Summaries of documents in another language are skipped, unless `language` is
+    "any", which compares them word by word, or character by character in scripts without spaces.
+
     `reports/quality.md` reports its agreement with human labels.
     """
 
-    name, version = "support", "3"
+    name, version = "support", "4"
     summary = "evidence by words: where a claim's words are in the text, which numbers and names are not"
     aspects = ("faithfulness", "completeness", "conciseness")
     measured_agreement: ClassVar[Mapping[str, str]] = {
@@ -38,6 +43,7 @@ class Support(Evaluator):
 
     max_key_facts: int = Field(default=8, ge=1)
     base_rate: float = Field(default=0.5, gt=0, lt=1)
+    language: Literal["en", "any"] = "en"
 
     @property
     def decision_threshold(self) -> float:
@@ -47,6 +53,15 @@ class Support(Evaluator):
     def signature_fields(self) -> dict[str, object]:
         """Return the id of the scorer and the changed settings."""
         return {"scorer": LexicalScorer().id, **super().signature_fields()}
+
+    def skip_reason(self, item: Item) -> str | None:
+        """Return the reason for which an item is skipped: an empty text, or a document in another language."""
+        if (why := super().skip_reason(item)) is not None or self.language == "any":
+            return why
+        language = language_of(item.document.text)
+        if language in ("en", None):
+            return None
+        return f"not for this language ({language}): support is for English; support[language=any] compares words"
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Return the key facts of a document, which are selected by a rule if none are given."""
