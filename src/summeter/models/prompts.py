@@ -81,11 +81,16 @@ class Prompt(NamedTuple):
         return _turns(self.name, self.source, {**self.data, **codes})
 
 
-class PromptFolder(Record):
-    """A folder with the user's templates (`NAME.txt`), read when the setting is validated.
+LANGUAGES = ("ar", "de", "es", "fr", "ja", "zh")
+"""Languages, besides English, in which some evaluators have templates (`prompts/LANGUAGE/NAME.txt`)."""
 
-    The settings of a run contain the path of the folder; the run's folder contains copies of the templates. Validation
-    raises UsageError if the folder does not exist, and InputError if a file is not encoded in UTF-8.
+
+class PromptFolder(Record):
+    """A folder with the user's templates (`NAME.txt`), or the language of the shipped ones (see `LANGUAGES`).
+
+    A folder is read when the setting is validated. The settings of a run contain its path; the run's folder contains
+    copies of the templates. Validation raises UsageError if the folder does not exist, and InputError if a file is not
+    encoded in UTF-8. A folder that has the name of a language is written `./de`.
     """
 
     path: Path
@@ -97,8 +102,14 @@ class PromptFolder(Record):
         if not isinstance(value, str | PathLike):
             return value
         folder = Path(value)
+        if str(value) in LANGUAGES:
+            return {"path": folder, "texts": ()}
+        if str(folder) in LANGUAGES:  # the folder ./de is not the language de
+            folder = folder.absolute()
         if not folder.is_dir():
-            raise UsageError(f"the prompt folder {folder} does not exist or is a file")
+            raise UsageError(
+                f"the prompt folder {folder} does not exist or is a file; languages are: {', '.join(LANGUAGES)}"
+            )
         texts = []
         for file in filter(Path.is_file, sorted(folder.glob("*.txt"))):
             try:
@@ -106,6 +117,11 @@ class PromptFolder(Record):
             except (OSError, UnicodeDecodeError) as error:
                 raise InputError.at(file, f"cannot be read as UTF-8 text: {error}") from error
         return {"path": folder, "texts": tuple(texts)}
+
+    @property
+    def language(self) -> str | None:
+        """The language of shipped templates, or None for a folder."""
+        return str(self.path) if str(self.path) in LANGUAGES else None
 
     @model_serializer
     def _named(self) -> str:
@@ -122,7 +138,12 @@ class Template:
 
     @classmethod
     def load(cls, package: str, name: str, folder: PromptFolder | None = None, default: str | None = None) -> Template:
-        """Return the template `name` from the user's `folder`, or else `default`, or else from `package`/prompts."""
+        """Return the template `name` from the user's `folder`, or else `default`, or else from `package`/prompts.
+
+        Raises UsageError if `folder` is a language and the package has no such template in this language.
+        """
+        if folder is not None and folder.language is not None:
+            return _packaged(package, name, folder.language)
         source = default if folder is None else dict(folder.texts).get(name, default)
         return _packaged(package, name) if source is None else cls(name, source)
 
@@ -168,9 +189,15 @@ def _split(source: str) -> tuple[tuple[Any, str], ...]:
 
 
 @cache
-def _packaged(package: str, name: str) -> Template:
+def _packaged(package: str, name: str, language: str | None = None) -> Template:
     try:
-        file = resources.files(package) / "prompts" / f"{name}.txt"
+        folder = resources.files(package) / "prompts"
+        file = (folder if language is None else folder / language) / f"{name}.txt"
         return Template(name, file.read_text("utf-8"))
     except (OSError, ModuleNotFoundError, ValueError) as error:
+        if language is not None:
+            raise UsageError(
+                f"the prompt {name} does not exist in the language {language}; leave out prompts={language}, or give a "
+                f"folder with your own {name}.txt"
+            ) from error
         raise UsageError(f"the folder `prompts` of {package!r} has no prompt template {name}.txt") from error
