@@ -206,7 +206,13 @@ def write(found: Leaderboard, folder: str | Path) -> Path:
     values = {"title": found.board.title, "found": found, "cells": found.cells(), "needs": get_args(Needs)}
     write_lines(
         target / PAGE,
-        one_file(TEMPLATES, "leaderboard.html.j2", values, style="leaderboard.css", script="leaderboard.js"),
+        one_file(
+            TEMPLATES,
+            "leaderboard.html.j2",
+            values,
+            style=TEMPLATES / "leaderboard.css",
+            script=TEMPLATES / "leaderboard.js",
+        ),
     )
     return target / PAGE
 

@@ -27,6 +27,7 @@ GROUPS = {
         "demo": ("score:demo", "Score the bundled example and write a report."),
         "score": ("score:score", "Judge every summary in DATA."),
         "report": ("reports:report", "Write an HTML page of runs and studies."),
+        "view": ("view:view", "Serve pages of large runs, or of many, on this machine."),
         "plot": ("plot:plot", "Draw a figure of runs as SVG, PDF or PNG."),
         "table": ("table:command", "Print a table of a paper, computed from your runs."),
         "compare": ("compare:compare", "Show what changed between two runs."),

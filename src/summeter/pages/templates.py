@@ -71,20 +71,18 @@ def one_file(
     template: str,
     values: Mapping[str, Any],
     *,
-    style: str = "",
-    script: str = "",
+    style: Path | None = None,
+    script: Path | None = None,
     embedded: Iterable[tuple[str, str]] = (),
+    forms: str = "'none'",
 ) -> Iterator[str]:
     """Render a template that extends `shell.html.j2` as a self-contained page.
 
-    The page is yielded in chunks. `style` and `script` are names of files in `folder`, which are appended to the shared
-    style and script. `embedded` contains data for the script, as pairs of an element id and JSON (see `script_json`).
-    Control characters are replaced.
+    The page is yielded in chunks. `style` and `script` are appended to the shared style and script. `embedded` contains
+    data for the script, as pairs of an element id and JSON (see `script_json`). `forms` are the sources to which forms
+    may be sent. Control characters are replaced.
     """
-    styles = _joined(COMPONENTS / "base.css", COMPONENTS / "page.css", folder / style if style else None)
-    scripts = _joined(COMPONENTS / "page.js", folder / script if script else None)
-    inline = {"style-src": _hash(styles), "script-src": _hash(scripts), "img-src": "data:"}
-    shell = {"version": __version__, "policy": policy(inline), "style": styles, "script": scripts}
+    shell = shell_values(style, script, forms)
     pieces = environment(folder).get_template(template).generate({**values, **shell, "embedded": embedded})
     buffer: list[str] = []
     for piece in pieces:
@@ -93,6 +91,14 @@ def one_file(
             yield without_controls("".join(buffer).removesuffix("\n"))
             buffer.clear()
     yield without_controls("".join(buffer))
+
+
+def shell_values(style: Path | None, script: Path | None, forms: str = "'none'") -> dict[str, str]:
+    """Return the variables of `shell.html.j2`, of which `policy` is the content security policy of the page."""
+    styles = _joined(COMPONENTS / "base.css", COMPONENTS / "page.css", style)
+    scripts = _joined(COMPONENTS / "page.js", script)
+    inline = {"style-src": _hash(styles), "script-src": _hash(scripts), "img-src": "data:", "form-action": forms}
+    return {"version": __version__, "policy": policy(inline), "style": styles, "script": scripts}
 
 
 @cache

@@ -34,10 +34,12 @@ class ItemList:
 
     Summaries with the same text, sentences and source document are one item. Items are numbered by the score that ranks
     the systems of the first run, lowest first. Items without this score come last, because their quality is unknown,
-    not bad; they are also listed among the failures.
+    not bad; they are also listed among the failures. Given `order`, items are in the order of these (document, system).
     """
 
-    def __init__(self, views: Sequence[RunView], sources: Sequence[Source]) -> None:
+    def __init__(
+        self, views: Sequence[RunView], sources: Sequence[Source], order: Sequence[tuple[str, str]] | None = None
+    ) -> None:
         self.runs = views
         self.sources = sources
         self.columns = _columns(views)
@@ -78,10 +80,13 @@ class ItemList:
                     where[view.number, document.id, summary.system] = item
                     if self._lead is not None and view.number == self._lead.run:
                         values[item] = lead_values.get((document.id, summary.system))
-        order = sorted(range(len(items)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
-        position = {item: number for number, item in enumerate(order)}
+        if order is None:
+            numbers = sorted(range(len(items)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
+        else:
+            numbers = [where[0, *key] for key in order]
+        position = {item: number for number, item in enumerate(numbers)}
         self.documents = list(documents)
-        self.items = [items[item] for item in order]
+        self.items = [items[item] for item in numbers]
         self.systems = list(dict.fromkeys(summary.system for _, summary in items))
         self.where = {key: position[item] for key, item in where.items()}
 
@@ -123,10 +128,10 @@ class ItemList:
         """The sources of each aspect that several sources judged, of which the reader can choose one."""
         judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
         for view in self.runs:
-            for key in view.folder.totals.tally:
-                number = self._source_numbers.get((view.number, key.judge, key.signature))
-                if number is not None and key.aspect in judged:
-                    judged[key.aspect].add(number)
+            for judge, signature, aspect, _ in view.questions:
+                number = self._source_numbers.get((view.number, judge, signature))
+                if number is not None and aspect in judged:
+                    judged[aspect].add(number)
         return {aspect: sorted(numbers) for aspect, numbers in judged.items() if len(numbers) > 1}
 
     @cached_property
@@ -256,7 +261,7 @@ def unit_key(judgment: Judgment) -> UnitKey:
 # ---- people
 
 
-_VOTED = ((Level.SENTENCE, "faithfulness"), (Level.KEY_FACT, "completeness"), (Level.SENTENCE, "conciseness"))
+VOTED = ((Level.SENTENCE, "faithfulness"), (Level.KEY_FACT, "completeness"), (Level.SENTENCE, "conciseness"))
 
 
 class Votes:
@@ -270,7 +275,7 @@ class Votes:
         self._types: dict[UnitKey, Counter[str]] = {}
         self._merged: dict[UnitKey, int | None] = {}
         table = JudgmentTable.of(judgments)
-        for level, aspect in _VOTED:
+        for level, aspect in VOTED:
             rows = block_rows(table, aspect, level)
             if rows is None:
                 continue

@@ -19,6 +19,7 @@ from summeter.report.words import ALARM, STATUS, gloss
 from summeter.runs.run import RunFolder
 
 TEMPLATES = Path(__file__).parent / "templates"
+STYLE, SCRIPT = TEMPLATES / "report.css", TEMPLATES / "report.js"
 
 
 def html(
@@ -54,6 +55,4 @@ def render(blocks: Page, *, calls: bool = False) -> Iterator[str]:
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
     embedded = embedded_json(blocks.items, calls=calls)
-    return one_file(
-        TEMPLATES, "report.html.j2", {**values, **functions}, style="report.css", script="report.js", embedded=embedded
-    )
+    return one_file(TEMPLATES, "report.html.j2", {**values, **functions}, style=STYLE, script=SCRIPT, embedded=embedded)

@@ -99,6 +99,11 @@ class RunView:
         return self.folder.totals.systems
 
     @cached_property
+    def questions(self) -> frozenset[Question]:
+        """What each judge evaluated, also if no judgment was usable."""
+        return frozenset(Question(key.judge, key.signature, key.aspect) for key in self.folder.totals.tally)
+
+    @cached_property
     def pairs(self) -> list[PairScore]:
         """The mean preferences of pairs of systems, as in the run's `summary.json`."""
         return self.folder.totals.pairs

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -20,6 +20,8 @@ from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments, prepar
 from summeter.scoring import dedupe
 
 R = TypeVar("R", bound=Record)
+Known: TypeAlias = "tuple[list[Path], dict[tuple[str, str], array[int]]]"
+"""Files; and for each (document, system): file number, start and length of consecutive lines, repeated."""
 
 
 class SummaryReader:
@@ -33,10 +35,18 @@ class SummaryReader:
         """Create a reader of files of judgments, or of the lines whose (document, system) is in `only`."""
         self._only = only
         self._files: list[Path] = []
-        # (document, system) -> file number, start and length of consecutive lines, repeated.
         self._offsets: dict[tuple[str, str], array[int]] = {}
         for file in files:
             self._index(file)
+
+    @property
+    def known(self) -> Known:
+        """The files, and the offsets of the lines about each summary, from which an equal reader can be made."""
+        return self._files, self._offsets
+
+    @known.setter
+    def known(self, known: Known) -> None:
+        self._files, self._offsets = known
 
     def items(self) -> Iterator[tuple[str, str]]:
         """Yield (document, system) for every summary with records, alone or in a pair."""
@@ -103,9 +113,15 @@ def human_reader(run: RunFolder, only: Collection[tuple[str, str]] | None = None
 class RunReader(SummaryReader):
     """Read the judgments of a run, like `RunFolder.judgments`."""
 
-    def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self, run: RunFolder, only: Collection[tuple[str, str]] | None = None, known: Known | None = None
+    ) -> None:
         super().__init__(only)
         self._models = {judge.signature: judge.model for judge in run.manifest.judges}
+        self._failures = run.folder / FAILURES
+        if known is not None:
+            self.known = known
+            return
         failed = {failure.key for failure in run.failures() if failure.status == "error"}
         for file, all_items, offsets, _ in run.confirmed().values():
             rows = np.arange(len(all_items))
@@ -123,7 +139,6 @@ class RunReader(SummaryReader):
                 for (document_id, *names), start, end in zip(items.items(), starts, ends, strict=True):
                     self._add(document_id, names, start, end - start)
             failed = {key for key in failed if key not in done}
-        self._failures = run.folder / FAILURES
         self._index(self._failures, failed)
 
     def read(self, document_id: str, system: str) -> list[Judgment]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,16 +23,16 @@ from summeter.annotate.server import admin
 from summeter.annotate.server.limits import BODY_SECONDS, RateLimit, body_timeout
 from summeter.annotate.server.security import (
     CSRF,
-    Handler,
     cookie_of,
     headers,
-    own_hosts,
     same_origin,
     set_cookie,
 )
+from summeter.pages import serving
 from summeter.pages.embedded import without_controls
+from summeter.pages.serving import Handler, own_hosts
 from summeter.pages.templates import COMPONENTS, environment
-from summeter.records import InstallError, Parameter, UsageError, canonical, digest
+from summeter.records import InstallError, canonical, digest
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -51,7 +50,7 @@ def make_app(
     maximum time in seconds for receiving the body of a request.
     """
     service.folder.preload()
-    middlewares = [_refusals, own_hosts([*service.campaign.hosts, *hosts]), body_timeout(body_seconds)]
+    middlewares = [_refusals, own_hosts([*service.campaign.hosts, *hosts], _wrong_host), body_timeout(body_seconds)]
     app = web.Application(middlewares=middlewares, client_max_size=LARGEST)
     app.on_response_prepare.append(headers(platform_named(service.campaign.platform.name)))
     pages = _Pages(service)
@@ -130,6 +129,15 @@ def markdown(text: str) -> Markup:
         raise InstallError.missing("markdown_it", "annotate") from error
 
     return Markup(MarkdownIt("commonmark", {"html": False}).render(text))  # noqa: S704 - escaped by MarkdownIt
+
+
+def _wrong_host(host: str) -> Refusal:
+    return Refusal(
+        421,
+        "wrong_host",
+        f"this server does not accept the host {host}; start it with --allow-host, or add the host to `hosts` in the "
+        "campaign file",
+    )
 
 
 @web.middleware
@@ -251,45 +259,5 @@ class _Site:
 async def serve(
     service: CampaignService, host: str, port: int, ready: Callable[[str], None], hosts: Sequence[str] = ()
 ) -> None:
-    """Serve the campaign until the task is cancelled or SIGINT or SIGTERM is received.
-
-    `ready` is called with the server's address as soon as the server accepts requests. `hosts` are host names to accept
-    in addition to `host`. Raises UsageError if the server cannot listen on the address.
-    """
-    logging.getLogger("aiohttp.server").addFilter(_is_server_error)
-    runner = web.AppRunner(make_app(service, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5)
-    await runner.setup()
-    try:
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except (OSError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(
-                f"cannot listen on {host}, port {port}: {reason}; choose another ",
-                Parameter("host"),
-                " or ",
-                Parameter("port"),
-            ) from error
-        bound = runner.addresses[0]
-        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-        ready(f"http://{shown}:{bound[1]}")
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
-        try:
-            await stop.wait()
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-    finally:
-        await runner.cleanup()
-
-
-def _is_server_error(record: logging.LogRecord) -> bool:
-    """Return False for log records about malformed HTTP requests.
-
-    Such requests are answered with status 400.
-    """
-    from aiohttp.http_exceptions import HttpProcessingError
-
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    """Serve the campaign (see `pages.serving.serve`). `hosts` are host names to accept in addition to `host`."""
+    await serving.serve(make_app(service, [host, *hosts]), host, port, ready)

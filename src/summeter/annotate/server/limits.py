@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from aiohttp import web
 
 from summeter.annotate.campaign.bodies import Refusal
-from summeter.annotate.server.security import Handler
+from summeter.pages.serving import Handler
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware

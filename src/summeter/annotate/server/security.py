@@ -1,26 +1,18 @@
-"""Security: response headers, cookies, and checks of the origin and host of requests."""
+"""Security: response headers, cookies, and checks of the origin of requests."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Iterable
-from ipaddress import ip_address
-from socket import gethostname
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.platforms.base import Platform
+from summeter.pages.serving import HEADERS
 from summeter.pages.templates import policy
 
-if TYPE_CHECKING:
-    from aiohttp.typedefs import Middleware
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 CSRF = "X-CSRF-Token"
-_HOST = re.compile(r"(?:\[([^\]@/]*)\]|([^:@/\s\[\]]*))(?::\d*)?")
 COOKIE_SECONDS = 60 * 60 * 24 * 60
 """Lifetime of cookies: sixty days."""
 
@@ -34,14 +26,7 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
     images, forms = "'self' data:", f"'self' {platform.forms}".rstrip()
     frames = platform.frames or "'none'"
     allowed = {**sources, "img-src": images, "form-action": forms, "frame-ancestors": frames}
-    fixed = {
-        "Content-Security-Policy": policy(allowed),
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "same-origin",  # so that the forms of the researcher's pages send an origin
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-        "Server": "summeter",
-    }
+    fixed = HEADERS | {"Content-Security-Policy": policy(allowed)}
 
     async def prepare(request: web.Request, response: web.StreamResponse) -> None:
         response.headers.update(fixed)
@@ -90,36 +75,3 @@ def set_cookie(request: web.Request, response: web.StreamResponse, name: str, va
         *(["Secure"] if secure else []),
     ]
     response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies supports Partitioned since Python 3.14
-
-
-def own_hosts(names: Iterable[str]) -> Middleware:
-    """Return a middleware that refuses requests addressed to other hosts.
-
-    This protects against DNS rebinding. IP addresses, `localhost`, the name of this machine and `names` are accepted.
-    `X-Forwarded-Host` is ignored, so a proxy must pass on `Host`.
-    """
-    known = {name.lower().rstrip(".") for name in (*names, "localhost", gethostname())}
-
-    @web.middleware
-    async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
-        header = request.headers.get("Host", "").strip()
-        parts = _HOST.fullmatch(header)
-        host = header if parts is None else (parts[1] or parts[2]).lower().rstrip(".")
-        if host and host not in known and not host.endswith(".localhost") and not _is_ip_address(host):
-            raise Refusal(
-                421,
-                "wrong_host",
-                f"this server does not accept the host {host[:253]}; start it with --allow-host, or add the host to "
-                "`hosts` in the campaign file",
-            )
-        return await handler(request)
-
-    return checked
-
-
-def _is_ip_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -369,6 +369,13 @@ list.addEventListener("keydown", (event) => {
 });
 
 // ---- filter, order, pages
+// `summeter view` filters on the server, and sends one page.
+if (!form) {
+  view = cards;
+  draw();
+  fromHash();
+  return;
+}
 function fill(control, names) {
   names.forEach((name, at) => control.append(el("option", { value: at, text: name })));
 }
