@@ -220,12 +220,14 @@ def test_the_bundle_passes_its_settings_to_its_components(tmp_path: Path) -> Non
         align_strategy="basic",
         source="document",
         at_most=5,
+        order="importance",
         validators=2,
         prompts=tmp_path,
     )
     check, align = bundle.components()
     assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": str(tmp_path)}
-    wanted = {"strategy": "basic", "source": "document", "at_most": 5, "validators": 2, "prompts": str(tmp_path)}
+    settings = {"source": "document", "at_most": 5, "order": "importance", "validators": 2, "prompts": str(tmp_path)}
+    wanted = {"strategy": "basic", **settings}
     assert align.model_dump() == wanted
     assert bundle.required_roles == ("judge", "validator", "validator2")
     assert {aspect for part in bundle.components() for aspect in part.aspects} == set(bundle.aspects)

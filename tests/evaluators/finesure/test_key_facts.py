@@ -63,10 +63,21 @@ def test_lists_are_cut_at_the_limit() -> None:
     assert prepared.data["key_facts"] == ["fact 0", "fact 1", "fact 2"]
 
 
+@pytest.mark.parametrize("source", ["reference", "document"])
+def test_key_facts_by_importance(source: str) -> None:
+    one = item(references=["Ana sold a boat."], key_facts=())
+    prompts = [
+        prepared_facts({"key_facts": ["A."]}, one, source=source, **order)[1].asked[0].prompt
+        for order in ({}, {"order": "importance"})
+    ]
+    assert ["the most important first" in prompt for prompt in prompts] == [False, True]
+
+
 def test_too_many_key_facts_are_cut_from_each_window_alike() -> None:
     found = [Texts(("A1.", "A2.", "A3."), 0), Texts(("B1.", "a1", "B2."), 1), Texts(("C1.",), 0)]
     # The first facts of A, B and C, then the second of A (B's second repeats A1).
     assert merged(found, 4) == {"key_facts": ["A1.", "A2.", "B1.", "C1."], "repeated": 2, "cut": 2}
+    assert merged(found, 4, ranked=True)["key_facts"] == ["A1.", "B1.", "C1.", "A2."]
 
 
 @pytest.mark.parametrize(

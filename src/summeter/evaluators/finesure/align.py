@@ -25,7 +25,7 @@ from summeter.evaluators.finesure.fact_check import (
     quotes_of,
     schemas_before_verdict,
 )
-from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source
+from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Order, Source
 from summeter.evaluators.llm import NO_DATA, LLMJudge
 from summeter.evaluators.replies import (
     YES_NO,
@@ -88,7 +88,7 @@ class Align(LLMJudge[Alignment]):
     - "reasoning": a reason in one sentence before the answer
     - "evidence": the deciding words of the summary before the reason
 
-    `source`, `at_most`, `validators` and `prompts` are those of KeyFactExtraction, which provides the key facts.
+    `source`, `at_most`, `order`, `validators` and `prompts` are those of KeyFactExtraction, which provides key facts.
 
     Writes one judgment per key fact (aspect completeness) and one per sentence (aspect conciseness). A key fact has the
     label 1 if it is present, and otherwise 0; its evidence are the sentences that convey it or the quoted words, and
@@ -105,6 +105,7 @@ class Align(LLMJudge[Alignment]):
     strategy: Strategy = "instruction"
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
+    order: Order = "text"
     validators: int = Field(default=0, ge=0)
 
     @property
@@ -252,7 +253,11 @@ class Align(LLMJudge[Alignment]):
     @property
     def _extraction(self) -> KeyFactExtraction:
         return KeyFactExtraction(
-            source=self.source, at_most=self.at_most, validators=self.validators, prompts=self.prompts
+            source=self.source,
+            at_most=self.at_most,
+            order=self.order,
+            validators=self.validators,
+            prompts=self.prompts,
         )
 
 
@@ -280,6 +285,7 @@ class FineSurE(Evaluator):
     align_strategy: Strategy = "instruction"
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
+    order: Order = "text"
     validators: int = Field(default=0, ge=0)
     prompts: PromptFolder | None = None
 
@@ -301,6 +307,7 @@ class FineSurE(Evaluator):
                 strategy=self.align_strategy,
                 source=self.source,
                 at_most=self.at_most,
+                order=self.order,
                 validators=self.validators,
                 prompts=self.prompts,
             ),

@@ -38,6 +38,8 @@ from summeter.records import Document, Item, Judgment, Origin, Status
 from summeter.text.spans import TextSpan
 
 Source = Literal["auto", "given", "reference", "document"]
+Order = Literal["text", "importance"]
+"""The order of extracted key facts: that of the text, or the most important first."""
 
 AT_MOST: dict[Origin, int] = {"reference": 16, "document": 20}
 TEMPLATES: dict[Origin, str] = {"reference": "key_facts_reference", "document": "key_facts_document"}
@@ -65,9 +67,10 @@ class KeyFactExtraction(PromptedEvaluator):
 
     `source` is "auto" to use the key facts in the data, or else the first non-blank reference, or else the document;
     any other value selects only that source. `at_most` is the maximum number of key facts (default: 16 from a
-    reference, 20 from a document). `validators` is the number of other models that vote on whether each extracted fact
-    is useful (roles `validator`, `validator2`, `validator3`, ...); a fact is removed if more than half of them reject
-    it. `prompts` is a folder of templates that replace the shipped ones.
+    reference, 20 from a document). `order` is the order of extracted facts: "text", or "importance" for the most
+    important first. `validators` is the number of other models that vote on whether each extracted fact is useful
+    (roles `validator`, `validator2`, `validator3`, ...); a fact is removed if more than half of them reject it.
+    `prompts` is a folder of templates that replace the shipped ones.
 
     `Prepared.data` is {"key_facts": [str], "origin": "given" | "reference" | "document"}. For extracted lists it also
     contains "repeated" and "cut", the numbers of facts removed as repetitions and as exceeding the limit. For validated
@@ -88,6 +91,7 @@ class KeyFactExtraction(PromptedEvaluator):
 
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
+    order: Order = "text"
     validators: int = Field(default=0, ge=0)
 
     @property
@@ -143,12 +147,12 @@ class KeyFactExtraction(PromptedEvaluator):
 
     async def _extract(self, document: Document, origin: Origin, tools: Tools) -> Prepared:
         llm = tools.llm("judge")
-        limit = self.at_most or AT_MOST[origin]
+        limit, ranked = self.at_most or AT_MOST[origin], self.order == "importance"
         noun = "reference" if origin == "reference" else "document"
 
         def prompt(source: str, limit: int) -> Prompt:
             variables: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
-            return self.load_template(self.extraction[origin]).fill(**variables)
+            return self.load_template(self.extraction[origin]).fill(**variables, ranked=ranked)
 
         if origin == "reference":
             views, cut = [TextSpan.of(_reference(document) or "")], None
@@ -163,7 +167,8 @@ class KeyFactExtraction(PromptedEvaluator):
                 why = answer.reason if len(answers) == 1 else f"window {window} of {len(answers)}: {answer.reason}"
                 reason = f"key facts from the {origin}: {why}"
                 return Prepared(document_id=document.id, status=answer.status, reason=reason, calls=calls)
-        data = {**merged([answer.data for answer in answers if answer.data is not None], limit), "origin": origin}
+        lists = [answer.data for answer in answers if answer.data is not None]
+        data = {**merged(lists, limit, ranked=ranked), "origin": origin}
         if len(answers) > 1:
             data["windows"] = len(answers)
         if cut is not None:
@@ -276,10 +281,11 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[di
     return read_entries(reply, count, "key fact", vote, decision=lambda vote: vote["useful"], material=material)
 
 
-def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
+def merged(lists: Sequence[Texts], limit: int, *, ranked: bool = False) -> dict[str, Any]:
     """Merge the lists of all windows.
 
-    If the limit is exceeded, the first facts of each window take precedence.
+    If the limit is exceeded, the first facts of each window take precedence. If the lists are `ranked` by importance,
+    the first facts of all windows come first; otherwise, the facts of the first window do.
     """
     distinct: dict[str, tuple[int, int, str]] = {}
     repeated = 0
@@ -288,7 +294,9 @@ def merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
             key = choice(fact) or fact
             repeated += key in distinct
             distinct.setdefault(key, (place, window, fact))
-    chosen = sorted(sorted(distinct.values())[:limit], key=lambda fact: (fact[1], fact[0]))
+    chosen = sorted(distinct.values())[:limit]
+    if not ranked:
+        chosen.sort(key=lambda fact: (fact[1], fact[0]))
     repeated += sum(facts.repeated for facts in lists)
     return {"key_facts": [fact for *_, fact in chosen], "repeated": repeated, "cut": len(distinct) - len(chosen)}
 

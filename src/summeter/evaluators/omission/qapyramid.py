@@ -138,7 +138,7 @@ class QAPyramid(EntriesJudge[Presence]):
 
     @property
     def _extraction(self) -> QuestionExtraction:
-        return QuestionExtraction(source=self.source, at_most=self.at_most, prompts=self.prompts)
+        return QuestionExtraction(source=self.source, at_most=self.at_most, order="importance", prompts=self.prompts)
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Return the questions with their answers."""
