@@ -259,8 +259,8 @@ class TestRepeats:
 def test_an_item_that_takes_too_long_is_an_error_and_the_others_go_on(tmp_path: Path) -> None:
     with StubServer(lambda call: Reply(hang=True) if "danced" in call.prompt else ok('{"stars": 3}')) as server:
         run = evaluate(rows(3), ["stareval"], models=MODEL, out=tmp_path / "run", base_url=server.url,
-                       item_timeout=5.0)  # fmt: skip
+                       item_timeout=2.0)  # fmt: skip
     assert run.manifest.counts == {"ok": 3, "error": 3}
     assert {failure.reason for failure in run.failures()} == {
-        "exceeded the timeout of 5 s per item, including calls and retries"
+        "exceeded the timeout of 2 s per item, including calls and retries"
     }

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,9 +101,10 @@ def texts_of(request: Any) -> Any:
     return request.text
 
 
-def tokens_of(text: str) -> list[tuple[int, int]]:
+@cache
+def tokens_of(text: str) -> tuple[tuple[int, int], ...]:
     """Return (start, end) of words and punctuation marks."""
-    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+    return tuple(match.span() for match in re.finditer(r"\w+|[^\w\s]", text))
 
 
 # ---- by table ----
@@ -201,6 +203,7 @@ def word_tokens() -> FakeNetwork:
     return FakeNetwork({ClassifyTokens: logits}, "words/tokens")
 
 
+@cache
 def vector(word: str, size: int = 16) -> NDArray[np.float32]:
     """Return a direction that depends on the word alone."""
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")

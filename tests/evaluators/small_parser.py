@@ -47,14 +47,14 @@ class Parsed:
     def __post_init__(self) -> None:
         found = re.finditer(r"\w+|[^\w\s]", self.text)
         self.words = [Word(match[0], match.start(), place) for place, match in enumerate(found)]
-        for word in self.words:
-            later = [other for other in self.words[word.i + 1 : self._end(word.i)] if not other.is_punct]
-            word.head, word.dep_ = (later[0], "nsubj") if later and not word.is_punct else (word, "ROOT")
-
-    def _end(self, place: int) -> int:
-        """Return the end of the word's sentence."""
-        stops = (word.i for word in self.words[place:] if word.text in ".!?")
-        return next(stops, len(self.words))
+        following: Word | None = None  # the next word of the sentence
+        for word in reversed(self.words):
+            if word.text in ".!?":
+                following = None
+            word.head = word if word.is_punct else following or word
+            word.dep_ = "ROOT" if word.head is word else "nsubj"
+            if not word.is_punct:
+                following = word
 
     def __iter__(self) -> Any:
         return iter(self.words)

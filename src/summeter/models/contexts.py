@@ -7,6 +7,8 @@ listed, it is set with `--context` and never guessed.
 
 from __future__ import annotations
 
+from functools import cache
+
 from summeter.models.providers.provider import find_provider
 
 CONTEXTS: dict[str, int] = {
@@ -54,6 +56,8 @@ CONTEXTS: dict[str, int] = {
 the number is that of the longest prompt: their contexts hold a further 128,000 tokens for the reply."""
 
 
+# Every judgment asks for it, and the provider of another package is looked up among all packages.
+@cache
 def known_context(model: str) -> int | None:
     """Return the context length of a model string in tokens, or None if it is unknown.
 
