@@ -303,17 +303,20 @@ def export(
     ],
     to: Annotated[
         str | None,
-        typer.Option("--format", help="jsonl, csv, tsv, parquet, xlsx or hub (for upload). Default: by the suffix."),
+        typer.Option(
+            "--format",
+            help="jsonl, csv, tsv, parquet, xlsx, hub (for upload), label_studio or potato. Default: by the suffix.",
+        ),
     ] = None,
     *, reading: Reading, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA as flat rows, and its judgments as a second table.
 
-    --preset tables reads both, if they are JSON Lines or Parquet.
+    --preset tables reads both, if they are JSON Lines or Parquet. Tasks of a labelling tool have no judgments.
     """
     from summeter.data.dataset import flat_rows
-    from summeter.data.exports import check_files, judgments_path, row_lines, target_of, write_hub
+    from summeter.data.exports import TASKS, check_files, judgments_path, row_lines, target_of, write_hub, write_tasks
     from summeter.data.exports import export as write
     from summeter.records import UsageError
 
@@ -323,6 +326,9 @@ def export(
     if output != "-" and target != "hub":
         check_files(output, force=force)  # before DATA is read, which may be slow
     dataset = read_data(data, reading, language=language)
+    if target in TASKS:
+        typer.echo(f"{write_tasks(dataset, output, target)} tasks written to {output}", err=True)
+        return
     if output == "-":
         for line in row_lines(flat_rows(dataset), target):
             typer.echo(line)

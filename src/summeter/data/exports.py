@@ -1,4 +1,4 @@
-"""Export a dataset as flat rows with a table of judgments, or as three tables for a hub.
+"""Export a dataset as flat rows with a table of judgments, as three tables for a hub, or as tasks of labelling tools.
 
     rows.jsonl                    one row per summary, with its document
     rows.judgments.jsonl          one row per judgment
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import quote
 
 from summeter.data.atomic import building, check_file, check_folder, write_lines, write_text, writing
 from summeter.data.dataset import Dataset, flat_rows
@@ -29,8 +30,10 @@ from summeter.tables import columns_and_cells, csv_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Target = Literal["jsonl", "csv", "tsv", "parquet", "xlsx", "hub"]
+Target = Literal["jsonl", "csv", "tsv", "parquet", "xlsx", "hub", "label_studio", "potato"]
 TARGETS: tuple[Target, ...] = get_args(Target)
+TASKS = ("label_studio", "potato")
+"""Labelling tools whose tasks can be written. The presets of the same names read the annotations."""
 _SUFFIXES: dict[str, Target] = {
     ".jsonl": "jsonl", ".jsonl.gz": "jsonl", ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx",
@@ -46,7 +49,9 @@ _FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """Return the kind of export by the suffix of a file; `named` is needed only for a folder and standard output (`-`).
+    """Return the kind of export by the suffix of a file.
+
+    `named` is needed only for a folder, tasks and standard output (`-`).
 
     Raises UsageError if the suffix is unknown, or belongs to another kind than `named`.
 
@@ -56,7 +61,7 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
     known = next((target for target in TARGETS if target == named), None)
     if named is not None and known is None:
         raise UsageError(f"unknown kind of export {named!r}; kinds are: {', '.join(TARGETS)}")
-    if known == "hub":
+    if known in ("hub", *TASKS):
         return known
     if str(path) == "-":
         return known or "jsonl"
@@ -187,6 +192,25 @@ def write_hub(dataset: Dataset, folder: str | Path) -> int:
                     write_rows(fresh / table / f"{name}.parquet", rows)
         write_text(fresh / "README.md", _readme(dataset, splits, fresh))
     return len(dataset)
+
+
+def write_tasks(dataset: Dataset, path: str | Path, tool: Target) -> int:
+    """Write each summary as a task of a labelling tool, and return the number of tasks.
+
+    Tasks of Label Studio are a list of objects with `data`, which contains the flat row. Those of potato are JSON Lines
+    of flat rows with an `id`.
+    """
+    if tool == "label_studio":
+        rows = [{"data": row} for row in flat_rows(dataset)]
+        write_text(Path(path), json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        return len(rows)
+    return write_lines(
+        Path(path),
+        _json_lines(
+            {"id": "/".join(quote(row[name], safe="") for name in ("doc_id", "system")), **row}
+            for row in flat_rows(dataset)
+        ),
+    )
 
 
 def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from summeter.data.presets.aggrefact import AGGREFACT, TYPES
 from summeter.data.presets.base import LayoutError, Preset
 from summeter.data.presets.claims import BUMP, FACTCC, GOFIGURE, LLM_AGGREFACT, STORY_SUMMEVAL, SUMMAC, SUMMEDITS
 from summeter.data.presets.key_facts import FINESURE, LITE3PYRAMID, ROSE, UNISUMEVAL
+from summeter.data.presets.labelling import LABEL_STUDIO, POTATO
 from summeter.data.presets.ratings import DIALSUMMEVAL, POLYTOPE, SUMMEVAL_OP
 from summeter.data.presets.realsumm import REALSUMM
 from summeter.data.presets.sentences import COGENSUMM, FRANK, QAGS, STORYSUMM, TOFUEVAL
@@ -28,6 +29,7 @@ PRESETS: dict[str, Preset] = {
         TABLES, FINESURE, UNISUMEVAL, SUMMEVAL, SHEN2023, FRANK, REALSUMM, LITE3PYRAMID, QAGS, AGGREFACT, TYPES,
         LLM_AGGREFACT, SUMMAC, FACTCC, COGENSUMM, POLYTOPE, XSUMFAITH, TOFUEVAL, RAGTRUTH, FAITHBENCH, STORYSUMM, ROSE,
         SUMMEDITS, DIALSUMMEVAL, DIASUMFACT, BUMP, GOFIGURE, STORY_SUMMEVAL, SUMMEVAL_OP, OPENAI_BATCH, TRACES,
+        LABEL_STUDIO, POTATO,
     )
 }  # fmt: skip
 
