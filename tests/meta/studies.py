@@ -8,6 +8,7 @@ from summeter.meta import (
     agree,
     agreement_with_people,
     bias,
+    bridge,
     classify,
     compare,
     correlate,
@@ -58,6 +59,7 @@ STUDIES: dict[str, Made] = {
     "compare judges averaged": lambda one, gold, draws: compare(
         one, gold, average="document", resamples=draws, permutations=30
     ),
+    "bridge": lambda one, _, draws: bridge(one, one, resamples=draws, permutations=30),
     "errors": lambda one, gold, _: errors(one, gold),
     "estimate": lambda one, gold, _: estimate(one, gold),
     "simulate": lambda one, gold, _: simulate(one, gold, 3, draws=20),

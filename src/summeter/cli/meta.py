@@ -176,6 +176,16 @@ def _context(source: str) -> Context | None:
     return context_of(RunFolder(path).data if (path / MANIFEST).is_file() else load(path))
 
 
+@study_command(app, "bridge", runs=None)
+def bridge(
+    given: Given,
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Run of the old judge.", exists=True, file_okay=False)],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Run of the new judge.", exists=True, file_okay=False)],
+) -> list[Study]:
+    """Compare an old judge with a new one."""
+    return [meta.bridge(RunFolder(old), RunFolder(new), **given.values)]
+
+
 @study_command(app, "recheck")
 def recheck(given: Given) -> None:
     """List the labels to judge again, or write them to a file for a campaign."""

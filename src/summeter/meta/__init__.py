@@ -23,6 +23,7 @@ from summeter.choices import AggregationRule, Average, Level, Tie, ValueOrLabel
 from summeter.meta._advise import advise
 from summeter.meta._agree import agree, override_rate
 from summeter.meta._bias import bias
+from summeter.meta._bridge import bridge
 from summeter.meta._calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta._card import card
 from summeter.meta._classify import classify
@@ -59,6 +60,7 @@ __all__ = [
     "agreement_lines",
     "agreement_with_people",
     "bias",
+    "bridge",
     "calibrate",
     "calibration_study",
     "card",

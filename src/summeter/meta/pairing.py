@@ -131,7 +131,7 @@ class Pairing:
             a,
             b,
             tuple(systems),
-            tuple(_pair_judges(_judge_keys(a), _judge_keys(b))),
+            tuple(pair_judges(_judge_keys(a), _judge_keys(b))),
             Categorical.of(doc_id for doc_id, _ in keys),
             np.array([number for _, number in keys], np.int64),
             text,
@@ -196,7 +196,7 @@ class Pairing:
             first_keys, second_keys = (
                 [JudgeKey(*question[:2]) for question in questions if question.aspect == aspect] for questions in asked
             )
-            for first, second, _ in _pair_judges(first_keys, second_keys):
+            for first, second, _ in pair_judges(first_keys, second_keys):
                 if first is None or second is None:
                     continue
                 question, other = Question(*first[:2], aspect), Question(*second[:2], aspect)
@@ -318,7 +318,7 @@ def _judge_keys(run: RunFolder) -> list[JudgeKey]:
     return [JudgeKey(judge.name, judge.signature, judge.model) for judge in judges]
 
 
-def _pair_judges(a: Sequence[JudgeKey], b: Sequence[JudgeKey]) -> Iterator[PairedJudges]:
+def pair_judges(a: Sequence[JudgeKey], b: Sequence[JudgeKey]) -> Iterator[PairedJudges]:
     """Yield the judges of two runs in pairs.
 
     Judges with the same signature are paired, then the only ones with the same name and model, then the only ones with

@@ -76,6 +76,7 @@ def closing_warnings(models: Iterable[str], today: datetime.date | None = None) 
     return [
         f"{each.model} {each.state(today)} ({each.source}, read on {each.read})"
         + (f"; its vendor recommends {each.replacement}" if each.replacement else "")
+        + ". `summeter meta bridge` compares the results of two models, so that a series can go on"
         for each in found
         if each is not None and each.closes is not None and (each.closes - today).days <= NOTICE
     ]
