@@ -25,7 +25,14 @@ REFERENCES = ("studies.md", "campaign-file.md", "bench-file.md", "glossary.md")
 LATE = "---\nsearch:\n  boost: 0.3\n---\n\n"
 """The front matter of references, which the search lists after other pages."""
 NOTEBOOKS = "examples/notebooks"
-FILES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "src/summeter/evaluators/support/checks.py")
+FILES = (
+    "examples/campaigns/Dockerfile",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "LICENSE",
+    "src/summeter/evaluators/support/checks.py",
+)
 
 
 def api() -> str:
