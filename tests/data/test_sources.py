@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import summeter
 from summeter.data import folder, streaming
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.exports import export, write_hub
-from summeter.records import InputError, Source
+from summeter.meta.texts import Texts
+from summeter.records import InputError, Source, Span
 
 AGENDA, TRANSCRIPT = "Budget. Hiring plan", "Ann: We approve 40,000 euros. Ben: Hiring starts in May."
 MEETING: dict[str, Any] = {
@@ -115,3 +118,32 @@ def test_other_json_in_a_cell_of_a_table_is_the_text_of_a_document(tmp_path: Pat
     path.write_text('document,summary\n"{}",Rain.\n'.format(turns.replace('"', '""')))
     (document,) = load(path).documents.values()
     assert (document.text, document.sources) == (turns, ())
+
+
+def test_a_place_in_the_text_is_named_by_its_source_and_sentences() -> None:
+    document = load([MEETING]).documents["m1"]
+    first, second = document.sentences[2:]
+    assert document.place(second) == "2, sentence 2"
+    assert document.place(Span(of="document", start=first.start + 5, end=second.end)) == "2, sentences 1 to 2"
+    assert document.place(Span(of="document", start=8, end=first.end)) == "Agenda, sentence 2; 2, sentence 1"
+    assert document.place(Span(of="summary", start=0, end=3)) is None
+    assert load([PLAIN]).documents["d1"].place(second) is None
+    assert document.titled() == f"[Agenda]\n{AGENDA}\n\n[2]\n{TRANSCRIPT}"
+    assert load([PLAIN]).documents["d1"].titled(3) == PLAIN["document"][3:]
+
+
+def test_the_report_and_the_gate_name_the_source_of_evidence(tmp_path: Path) -> None:
+    run = summeter.evaluate(load([MEETING, PLAIN]), ["support"], out=tmp_path / "run")
+    (judgment,) = (
+        each for each in run.judgments() if each.target.document_id == "m1" and each.aspect == "faithfulness"
+    )
+    places = [each.place for each in Texts(run.data).evidence(judgment)]
+    assert places == ["2, sentence 1", "Agenda, sentence 1"]
+    page = summeter.report.html([run], out=tmp_path / "page.html").read_text()
+    pieces = {
+        name: json.loads(text) for name, text in re.findall(r'id="((?:summary|document)-\d)">(.*?)</script>', page)
+    }
+    assert pieces["document-0"]["sources"] == [[0, "Agenda"], [len(AGENDA) + 2, "2"]]
+    assert [evidence[2] for evidence in pieces["summary-0"]["verdicts"]["inDocument"][0]] == places
+    assert pieces["document-1"]["sources"] == []
+    assert {len(each) for each in pieces["summary-1"]["verdicts"]["inDocument"][0]} == {2}

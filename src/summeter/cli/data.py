@@ -424,7 +424,7 @@ def _readable(document: Document, summaries: list[Summary], judgments: Mapping[t
     `judgments` contains the judgments by (document, system).
     """
     about = ", ".join(filter(None, (document.domain, document.split)))
-    lines = [f"document {document.id}{f' ({about})' if about else ''}", document.text]
+    lines = [f"document {document.id}{f' ({about})' if about else ''}", document.titled()]
     lines += [f"reference: {text}" for text in document.references]
     lines += [f"key fact {index}: {text}" for index, text in enumerate(document.key_facts)]
     for summary in summaries:

@@ -436,7 +436,7 @@ def findings(run: RunFolder, judgments: Iterable[Judgment], row: Row, most: int 
         lines.append(f"{target.document_id}, {unit}{value}: {shorten(texts.judged(each) or '', 300)}")
         if each.reason:
             lines.append(f"    reason: {shorten(each.reason, 300)}")
-        lines += (f"    {span.of}: {shorten(span.text, 300)}" for span in islice(texts.evidence(each), 3))
+        lines += (f"    {span.place or span.of}: {shorten(span.text, 300)}" for span in islice(texts.evidence(each), 3))
     if len(wrong) > most and units:
         lines.append(f"... and {len(wrong) - most} more")
     return lines

@@ -10,12 +10,13 @@ from summeter.records import Judgment, Record
 
 
 class Evidence(Record):
-    """An evidence span of a judgment, with its text."""
+    """An evidence span of a judgment, with its text and, if the document has sources, its place in them."""
 
     of: str
     start: int
     end: int
     text: str
+    place: str | None = None
 
 
 class Texts:
@@ -55,8 +56,7 @@ class Texts:
         """Yield the evidence spans of a judgment with their texts."""
         target = judgment.target
         for span in judgment.evidence:
-            if span.of == "document":
-                text = self.data.documents[target.document_id].text
-            else:
-                text = self.summaries[target.document_id, target.system].text
-            yield Evidence(of=span.of, start=span.start, end=span.end, text=span.cut(text))
+            document = self.data.documents[target.document_id]
+            text = document.text if span.of == "document" else self.summaries[target.document_id, target.system].text
+            place = document.place(span)
+            yield Evidence(of=span.of, start=span.start, end=span.end, text=span.cut(text), place=place)

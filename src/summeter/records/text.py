@@ -158,6 +158,40 @@ class Document(Record):
         """
         return tuple(source for source in self.sources if source.start < end and start < source.end)
 
+    def place(self, span: Span) -> str | None:
+        """Return the sources that a span of the text overlaps, with its sentences there, counted from 1.
+
+        Returns None if there are no sources or if the span is one of the summary.
+
+        >>> sentences = tuple(Span(of="document", start=start, end=start + 4) for start in (0, 6))
+        >>> source = Source(id="a", start=0, end=10)
+        >>> document = Document(id="d", text="A b.  C d.", sentences=sentences, sources=(source,))
+        >>> document.place(Span(of="document", start=6, end=8)), document.place(Span(of="document", start=0, end=8))
+        ('a, sentence 2', 'a, sentences 1 to 2')
+        """
+        places = []
+        for source in self.sources_in(span.start, span.end) if span.of == "document" else ():
+            inside = [each for each in self.sentences if source.start <= each.start and each.end <= source.end]
+            numbers = [at for at, each in enumerate(inside, 1) if each.start < span.end and span.start < each.end]
+            last = f"s {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f" {numbers[0]}" if numbers else ""
+            places.append(f"{source.label}, sentence{last}" if numbers else source.label)
+        return "; ".join(places) or None
+
+    def titled(self, start: int = 0, end: int | None = None) -> str:
+        """Return the text of a range, by default of the whole document, with a title before each source.
+
+        >>> sources = Source(id="agenda", start=0, end=4), Source(id="b", title="Transcript", start=6, end=10)
+        >>> Document(id="d", text="A b.\\n\\nC d.", sources=sources).titled(2)
+        '[agenda]\\nb.\\n\\n[Transcript]\\nC d.'
+        """
+        end = len(self.text) if end is None else end
+        parts, previous = [], start
+        for source in self.sources_in(start, end):
+            first = max(start, source.start)
+            parts += [self.text[previous:first], f"[{source.label}]\n"]
+            previous = first
+        return "".join([*parts, self.text[previous:end]])
+
     @property
     def is_withheld(self) -> bool:
         """Whether the text, whose length is then unknown, is absent because it may not be published."""

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from summeter.pages.embedded import Utf16Offsets, script_json
-from summeter.records.text import Side
+from summeter.records import Document, Side
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote
 from summeter.report.items import ItemList
 from summeter.report.ranks import label_of
@@ -123,7 +123,7 @@ class _Writer:
         return {
             "text": view.summary.text,
             "sentences": [[text_units.at(span.start), text_units.at(span.end)] for span in view.summary.sentences],
-            "verdicts": self._verdicts(view.verdicts, text_units, self.units[view.document]),
+            "verdicts": self._verdicts(view.verdicts, text_units, view.document),
             "votes": self._votes(view.votes),
             "facts": [self._list(view.document, facts) for facts in view.facts],
             "scores": self._scores(view.scores, values),
@@ -138,6 +138,7 @@ class _Writer:
         return {
             "id": document.id,
             "text": document.text,
+            "sources": [[self.units[index].at(source.start), source.label] for source in document.sources],
             "domain": document.domain,
             "references": document.references,
             "facts": [facts._asdict() for facts in self.lists[index]],
@@ -157,14 +158,14 @@ class _Writer:
             self.words[text] = len(self.words)
         return self.words[text]
 
-    def _verdicts(
-        self, verdicts: Sequence[Verdict], text_units: Utf16Offsets, document: Utf16Offsets
-    ) -> dict[str, list[Any]]:
+    def _verdicts(self, verdicts: Sequence[Verdict], text_units: Utf16Offsets, number: int) -> dict[str, list[Any]]:
         """Return the verdicts as columns.
 
         `index` is the index of the judged sentence or fact, and `facts` the index of its list. Evidence is a list of
-        [start, end] for each side. `calls` contains the numbers of calls, if the page contains calls.
+        [start, end] for each side, or of [start, end, place] if the document has sources. `calls` contains the numbers
+        of calls, if the page contains calls.
         """
+        document, units = self.items.documents[number], self.units[number]
         return ({"calls": list(map(self._calls, verdicts))} if self.with_calls else {}) | {
             "source": [verdict.source for verdict in verdicts],
             "aspect": [self._word(verdict.judgment.aspect) for verdict in verdicts],
@@ -174,8 +175,8 @@ class _Writer:
             "style": [self._word(verdict.style) for verdict in verdicts],
             "decision": [self._word(verdict.decision) for verdict in verdicts],
             "reasons": [[self._word(reason) for reason in verdict.reasons] for verdict in verdicts],
-            "inDocument": [_offsets(verdict, "document", document) for verdict in verdicts],
-            "inSummary": [_offsets(verdict, "summary", text_units) for verdict in verdicts],
+            "inDocument": [_offsets(verdict, "document", units, document) for verdict in verdicts],
+            "inSummary": [_offsets(verdict, "summary", text_units, document) for verdict in verdicts],
             "foreign": [int(verdict.foreign) for verdict in verdicts],
         }
 
@@ -212,5 +213,9 @@ def _call(call: StoredCall) -> dict[str, Any]:
     return {"model": call.model, "usable": call.usable, "messages": call.messages, "reply": call.reply}
 
 
-def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets) -> list[list[int]]:
-    return [[units.at(span.start), units.at(span.end)] for span in verdict.judgment.evidence if span.of == side]
+def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets, document: Document) -> list[list[int | str]]:
+    return [
+        [units.at(span.start), units.at(span.end), *filter(None, [document.place(span)])]
+        for span in verdict.judgment.evidence
+        if span.of == side
+    ]

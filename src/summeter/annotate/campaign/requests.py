@@ -521,11 +521,12 @@ def document_of(folder: CampaignFolder, task: Task) -> Json:
     """Return the JSON of a task's document for pages."""
     if task.text is None:
         document = folder.sources[task.document_id].document
-        text, domain = document.text, document.domain
+        text, domain, sources = document.text, document.domain, document.sources
         spans: Iterable[Any] = document.sentences
     else:
-        text, domain, spans = task.text, None, split(task.text, folder.campaign.language)
-    return {"text": text, "sentences": [[span.start, span.end] for span in spans], "domain": domain}
+        text, domain, sources, spans = task.text, None, (), split(task.text, folder.campaign.language)
+    titles = [[source.start, source.end, source.label] for source in sources]
+    return {"text": text, "sentences": [[span.start, span.end] for span in spans], "domain": domain, "sources": titles}
 
 
 REQUESTS: dict[str, Callable[[PersonRequest, Json], Json]] = {

@@ -64,14 +64,17 @@ const many = shared.sources.length > 1;
 const by = (verdict) => (many ? ` by ${shared.sources[verdict.source]}` : "");
 
 // Splits a text at the ends of spans; text covered by two spans is marked once, with its own class.
-function marked(text, spans) {
-  const cuts = [...new Set([0, text.length, ...spans.flat()])]
+// `sources` are [start, title]; each title precedes its source.
+function marked(text, spans, sources = []) {
+  spans = spans.map(([from, to]) => [from, to]);
+  const cuts = [...new Set([0, text.length, ...spans.flat(), ...sources.map(([at]) => at)])]
     .filter((at) => at >= 0 && at <= text.length).sort((a, b) => a - b);
   const parts = document.createDocumentFragment();
   for (let at = 0; at + 1 < cuts.length; at += 1) {
     const [from, to] = [cuts[at], cuts[at + 1]];
     const cover = spans.filter(([left, right]) => left <= from && to <= right).length;
     const piece = text.slice(from, to);
+    parts.append(...sources.filter(([at]) => at === from).map(([, title]) => el("strong", { class: "source-title", text: title })));
     parts.append(cover ? el("mark", { class: cover > 1 ? "twice" : null, text: piece }) : piece);
   }
   return parts;
@@ -133,8 +136,9 @@ function why(card, verdict) {
 
 // The evidence in the source, as buttons that show it there.
 function quotes(card, verdict) {
-  return verdict.inDocument.map(([from, to]) => el("button", { type: "button", class: "quote", dir: "auto", "data-from": from,
-    "data-to": to, "aria-label": "Evidence, show it in the source", text: card.doc.text.slice(from, to) }));
+  return verdict.inDocument.map(([from, to, place]) => el("button", { type: "button", class: "quote", dir: "auto", "data-from": from,
+    "data-to": to, "aria-label": `Evidence${place ? ` in ${place}` : ""}, show it in the source` },
+    place ? el("span", { class: "source-title", text: place }) : null, card.doc.text.slice(from, to)));
 }
 
 function sentence(card, at) {
@@ -288,7 +292,7 @@ function scoreLine(card) {
 }
 
 function build(card) {
-  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Source text", dir: "auto", text: card.doc.text });
+  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Source text", dir: "auto" }, marked(card.doc.text, [], card.doc.sources));
   const source = el("div", { class: "sourcebox" }, el("h4", { text: "Source" }), pane);
   card.doc.references.forEach((text) => source.append(el("details", { class: "reference" },
     el("summary", { text: "Reference summary" }), el("p", { dir: "auto", text }))));
@@ -304,7 +308,7 @@ function build(card) {
 
 function highlight(node, card, spans, scroll) {
   const pane = node.querySelector(".pane");
-  pane.replaceChildren(marked(card.doc.text, spans));
+  pane.replaceChildren(marked(card.doc.text, spans, card.doc.sources));
   const first = pane.querySelector("mark");
   if (!first) return;
   const place = first.getBoundingClientRect().top - pane.getBoundingClientRect().top + pane.scrollTop;

@@ -4,11 +4,14 @@ import { pieces, Points } from "./points.js";
 import { t } from "./strings.js";
 
 // Returns a text as nodes with marked ranges (in code points); `mark` creates the node of a segment from the indexes of its ranges.
-export function marked(text, ranges, mark) {
+// `sources` are [start, end, title]; each title precedes its source.
+export function marked(text, ranges, mark, sources = []) {
   const points = new Points(text);
-  return pieces(points.length, ranges).map(([start, end, over]) => {
+  return pieces(points.length, [...ranges, ...sources]).flatMap(([start, end, over]) => {
     const part = points.slice(start, end);
-    return over.length ? mark(part, over) : document.createTextNode(part);
+    const own = over.filter((index) => index < ranges.length);
+    const titles = sources.filter(([at]) => at === start).map(([, , text]) => el("strong", { class: "source-title", text }));
+    return [...titles, own.length ? mark(part, own) : document.createTextNode(part)];
   });
 }
 
@@ -45,7 +48,7 @@ export class Source {
       const node = el("mark", { class: "similar", tabindex: "-1", text: part });
       if (!places.has(inOrder[over[0]])) places.set(inOrder[over[0]], node);
       return node;
-    });
+    }, source.sources ?? []);
     this.marks = similar.map((index) => places.get(index)).filter(Boolean);
     body.append(...(source.text.trim() === "" ? [el("em", { text: t("work.empty_document") })] : nodes));
     this.body = body;
