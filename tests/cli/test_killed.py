@@ -57,13 +57,12 @@ for last in range(1, int(sys.argv[1]) + 1):
 @pytest.mark.parametrize(
     ("command", "writes"),
     [
-        ("demo", 7),
         (f"bench run {BENCH} --until source", 7),
         ("score data.jsonl -e length", 12),
         ("data import data.jsonl --force", 25),
         ("data shard data.jsonl --documents 1", 12),
     ],
-    ids=["demo", "bench run", "score", "data import", "data shard"],
+    ids=["bench run", "score", "data import", "data shard"],
 )
 def test_a_command_killed_at_any_write_can_be_run_again(command: str, writes: int, tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(DATA)

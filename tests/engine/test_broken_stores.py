@@ -29,11 +29,11 @@ from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 
 AT_A_TIME = 4
-DATA = rows(24)
+DATA = rows(12)
 
 
 def behave(call: Call) -> Reply:
-    return at_once(call)._replace(delay=0.03)
+    return at_once(call)._replace(delay=0.02)
 
 
 def judge(out: Path, server: StubServer, **options: Any) -> Run:
@@ -147,7 +147,7 @@ def disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-@pytest.mark.parametrize("kib", [64, 256])
+@pytest.mark.parametrize("kib", [64, 192])
 def test_a_disk_that_is_full_ends_the_command_with_one_line(
     tmp_path: Path, disk: Callable[[str], Path], whole: tuple[dict[str, bytes], int], kib: int
 ) -> None:

@@ -120,7 +120,7 @@ def test_a_judge_of_judges_over_large_data(tmp_path: Path, large: None) -> None:
 
 def test_memory_does_not_grow_with_the_data(tmp_path: Path, large: None) -> None:
     def peak(documents: int) -> int:
-        text = "It rained. " * 500
+        text = "It rained. " * 200
         rows = ({"doc_id": f"{number:05}", "system": system, "document": f"{number} {text}", "summary": f"{text}!"}
                 for system in "ab" for number in range(documents))  # fmt: skip
         path = tmp_path / f"{documents}.jsonl"
@@ -135,7 +135,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path, large: None) -> None
 
     peak(4)  # what is imported stays
     few, many = peak(10), peak(60)
-    assert many - few < 50 * 11_000  # fifty documents more, of 5,500 characters and twice as many of summaries
+    assert many - few < 50 * 4_400  # fifty documents more, of 2,200 characters and twice as many of summaries
 
 
 def test_runs_over_parts_of_large_data_are_merged(tmp_path: Path, whole: dict[str, bytes], large: None) -> None:

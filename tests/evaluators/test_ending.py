@@ -67,14 +67,14 @@ def test_every_local_judge_checks_for_interrupts(judge: Evaluator, tmp_path: Pat
 
 
 def test_a_long_summary_respects_the_time_limit(tmp_path: Path) -> None:
-    file = rows(tmp_path / "rows.jsonl", {"long": sentences(7000, 1), "short": sentences(3, 3)}, sentences(200, 2))
+    file = rows(tmp_path / "rows.jsonl", {"long": sentences(3000, 1), "short": sentences(3, 3)}, sentences(200, 2))
     data = load(file)
     begin = time.process_time()
-    run = evaluate(data, ["support"], out=tmp_path / "run", item_timeout=3.0)
-    assert time.process_time() - begin < 15  # takes about 30 s
+    run = evaluate(data, ["support"], out=tmp_path / "run", item_timeout=1.0)
+    assert time.process_time() - begin < 6  # takes about 12 s
     (failure,) = Run(tmp_path / "run").failures()
     assert (failure.system, failure.status) == ("long", "error")
-    assert failure.reason.startswith("exceeded the timeout of 3 s per item")
+    assert failure.reason.startswith("exceeded the timeout of 1 s per item")
     assert {row.target.system for row in run.judgments() if row.status == "ok"} == {"short"}
 
 
@@ -115,7 +115,4 @@ def test_signals_interrupt_local_work(tmp_path: Path, long_summary: Path, sent: 
     assert "interrupted" in ended.stderr
     assert float(ended.stdout.split()[-1]) < 10  # loading included; takes about 15 s
     assert Run(out).manifest.status == "interrupted"
-    if sent == "SIGINT":
-        resumed = evaluate(load(long_summary), ["support"], out=out)
-        assert resumed.manifest.status == "complete"
-        assert sum(row.aspect == "faithfulness" for row in resumed.judgments()) == 1500
+    assert not list(Run(out).judgments())  # no part of the summary: it is judged when the run is resumed
