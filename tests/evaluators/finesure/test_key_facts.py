@@ -23,6 +23,7 @@ from summeter.evaluators.finesure.key_facts import (
 )
 from summeter.evaluators.replies import Texts
 from summeter.models.base import Request
+from summeter.models.prompts import LANGUAGES
 from summeter.records import Item, KeyFacts, ModelError, ReplyError, fault_of
 
 FACTS = ["Ana sold a boat.", "Ana bought a mill.", "It was May."]
@@ -64,13 +65,16 @@ def test_lists_are_cut_at_the_limit() -> None:
 
 
 @pytest.mark.parametrize("source", ["reference", "document"])
-def test_key_facts_by_importance(source: str) -> None:
+@pytest.mark.parametrize("language", [None, *LANGUAGES])
+def test_key_facts_by_importance(source: str, language: str | None) -> None:
     one = item(references=["Ana sold a boat."], key_facts=())
-    prompts = [
-        prepared_facts({"key_facts": ["A."]}, one, source=source, **order)[1].asked[0].prompt
+    first, second = (
+        prepared_facts({"key_facts": ["A."]}, one, source=source, prompts=language, **order)[1].asked[0].prompt
         for order in ({}, {"order": "importance"})
-    ]
-    assert ["the most important first" in prompt for prompt in prompts] == [False, True]
+    )
+    assert first != second
+    if language is None:
+        assert "the most important first" in second
 
 
 def test_too_many_key_facts_are_cut_from_each_window_alike() -> None:
