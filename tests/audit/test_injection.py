@@ -10,7 +10,7 @@ from engine.judges import rows
 
 from summeter.audit import Attack, injection, read_attacks
 from summeter.audit.injection import ALL, CLEAN, document_id, flips, variants
-from summeter.audit.subjects import Subject, subjects
+from summeter.audit.subjects import subjects
 from summeter.data.dataset import load
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta.results import read_study
@@ -69,10 +69,10 @@ def test_flip_rates_of_a_gullible_and_a_robust_judge(tmp_path: Path) -> None:
     assert again.to_dicts() == study.to_dicts()
 
 
-def subject() -> Subject:
+def subject() -> Item:
     data = load(rows(1))
     document, summaries = next(iter(data.items()))
-    return Subject(document, summaries[1], summaries[0])
+    return Item(document=document, summary=summaries[1], rival=summaries[0])
 
 
 def judged(variant: str, value: float | None, status: str = "ok", index: int | None = None) -> Judgment:
@@ -105,7 +105,7 @@ def test_the_inserted_sentence_is_not_counted() -> None:
     summary = Summary(
         document_id="d", system="b", text="It rained.", sentences=(Span(of="summary", start=0, end=10),), splitter="t"
     )
-    attacked = Subject(document, summary, None)
+    attacked = Item(document=document, summary=summary)
     key = {"aspect": "faithfulness", "judge": "j", "signature": "j|x"}
     made = [
         Judgment(target=Target(document_id=document_id(0, name), system="b", unit="sentence", index=i), label=up, **key)

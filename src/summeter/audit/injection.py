@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from summeter.audit.attacks import Attack, read_attacks
-from summeter.audit.subjects import RESAMPLES, Subject, in_order, rater_of, save, subjects
+from summeter.audit.subjects import RESAMPLES, in_order, rater_of, save, subjects
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
@@ -22,7 +22,7 @@ from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
 from summeter.meta.results import Row, Study, interval_row, named
 from summeter.meta.sample import Rater
-from summeter.records import Document, Judgment, Span, Summary
+from summeter.records import Document, Item, Judgment, Span, Summary
 from summeter.runs.checksums import INJECTION
 from summeter.stats import Bootstrap
 
@@ -68,7 +68,7 @@ def injection(
     return save(flips(run.judgments(), sampled, attacks, seed), out, INJECTION)
 
 
-def variants(data: Dataset, sampled: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
+def variants(data: Dataset, sampled: Sequence[Item], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
     """Return a dataset of all subjects in all variants, with the ids from `document_id`."""
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
@@ -102,7 +102,7 @@ def document_id(number: int, variant: str) -> str:
     return f"subject-{number:04d}/{variant}"
 
 
-def flips(judgments: Sequence[Judgment], sampled: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
+def flips(judgments: Sequence[Judgment], sampled: Sequence[Item], attacks: Sequence[Attack], seed: int) -> Study:
     """Return the study computed from the judgments of the audit's run."""
     # By judge, aspect and unit; then by variant, number of the subject and index of the unit
     table: dict[tuple[Rater, str], dict[tuple[str, int, int | None], Judgment]] = defaultdict(dict)

@@ -73,10 +73,8 @@ def sensitivity(
         raise UsageError("none of the sampled summaries is English, and the rules for changes are English")
     wrong = _wrong_sentences(dataset)
     items: list[Planted] = []
-    summaries = []
-    for number, (document, summary, _) in enumerate(english):
-        subject = Subject(document, summary, wrong[document.id, summary.system])
-        summaries.append(summary)
+    for number, each in enumerate(english):
+        subject = Subject(each.document, each.summary, wrong[each.document.id, each.summary.system])
         items += filter(None, (plant(subject, kind, (seed, number)) for kind in (*ERRORS, *REWRITES)))
     if taken := {item.summary.system for item in items} & set(dataset.systems):
         raise UsageError(f"the data contain the system {min(taken)}, which is the name of a change; rename it")
@@ -84,7 +82,8 @@ def sensitivity(
         raise UsageError("no change suits any of the sampled summaries; give more or longer summaries")
     documents = {each.document.id: each.document for each in english}
     card = dataset.card.model_copy(update={"name": f"{dataset.card.name}-sensitivity"})
-    audited = Dataset(documents, [*summaries, *(item.summary for item in items)], {}, card)
+    summaries = [*(each.summary for each in english), *(item.summary for item in items)]
+    audited = Dataset(documents, summaries, {}, card)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
     notes = [f"{len(items)} changes in {len(english)} summaries"]
     if len(english) < len(sampled):

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset
+from summeter.engine.plan import item_of
 from summeter.meta.results import Study, payload
 from summeter.meta.sample import Rater
-from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.records import Item, Judgment, UsageError
 from summeter.scoring import Score
 
 RESAMPLES = 2000
 
 
-class Subject(NamedTuple):
-    """A sampled summary, with its document and the rival with which pairwise judges compare it."""
-
-    document: Document
-    summary: Summary
-    rival: Summary | None
-
-
-def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
+def subjects(data: Dataset, sample: int, seed: int) -> list[Item]:
     """Return up to `sample` non-empty summaries, drawn without replacement, in the order of the data.
 
     The rival is the next non-empty summary of the same document by another system, or None if there is none. Raises
@@ -35,7 +27,7 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
     if sample < 1:
         raise UsageError(f"the sample must have at least 1 summary, not {sample}")
     candidates = [
-        Subject(
+        item_of(
             document,
             summary,
             next((rival for rival in (*summaries[at + 1 :], *summaries[:at]) if rival.text.strip()), None),
