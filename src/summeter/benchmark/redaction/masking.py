@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, Match, without_overlaps
 from summeter.benchmark.step import DOCUMENT_COLUMNS, SUMMARY_COLUMNS
@@ -155,16 +155,6 @@ def _pattern(entity: Entity, spelling: str) -> re.Pattern[str]:
 # ---- every text of a document ----
 
 
-class Transform(Protocol):
-    """Receives every text and number of a document, and returns the replacement.
-
-    `where` describes the location of the text or number.
-    """
-
-    def text(self, where: str, text: str, /) -> Masked: ...
-    def number(self, where: str, number: int | float, /) -> Any: ...
-
-
 class Collector:
     """Collects the distinct texts and numbers of a document, without changing them."""
 
@@ -216,6 +206,10 @@ class Masker:
         }
         masked = mask(digits, occurrences(digits, codes), self.numbers).text
         return number if masked == digits else masked
+
+
+Transform = Collector | Masker
+"""Receives every text and number of a document with its location, and returns the replacement."""
 
 
 def copy_id(doc_id: str) -> str:
