@@ -49,7 +49,7 @@ def test_no_manifest_log_or_release_holds_a_secret_of_an_address(
         settings = detect_settings(server.url)
         run_step(DETECT, tmp_path / "data", tmp_path / "detect", settings)
         assert any(SECRETS[0] in call.path for call in server.calls)
-        assert state_of(DETECT, tmp_path / "data", tmp_path / "detect", settings, None).state == "done"
+        assert state_of(DETECT, tmp_path / "data", tmp_path / "detect", settings, None) == ("done", "")
     url = f"https://me:{SECRETS[1]}@host/page?id=7&token={SECRETS[3]}"
     assert bench(tmp_path, {"release": {"url": url}}, input="detect") == 0
     release = tmp_path / "out" / "release"

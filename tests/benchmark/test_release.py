@@ -143,7 +143,7 @@ def test_pseudonyms_depend_on_the_secret_only(source: Path, tmp_path: Path) -> N
 def test_another_secret_makes_the_release_stale_and_its_hash_is_not_stored(source: Path, tmp_path: Path) -> None:
     given = settings(tmp_path)
     run_step(STEP, source, tmp_path / "release", given)
-    assert state_of(STEP, source, tmp_path / "release", given, None).state == "done"
+    assert state_of(STEP, source, tmp_path / "release", given, None) == ("done", "")
     assert file_hash(tmp_path / "secret") not in (tmp_path / "release" / MANIFEST).read_text()
     (tmp_path / "secret").write_text("another one outside of it")
     assert state_of(STEP, source, tmp_path / "release", given, None) == ("stale", "secret has changed")

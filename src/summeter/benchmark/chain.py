@@ -16,7 +16,7 @@ changed, this step and all later steps run again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +30,6 @@ from summeter.benchmark.step import (
     State,
     Step,
     StepSettings,
-    StepState,
     check_packages,
     read_log,
     read_manifest,
@@ -101,12 +100,12 @@ class StepRow(NamedTuple):
     step: str
     state: State
     reason: str
-    documents_in: int | None
-    documents_out: int | None
-    summaries_out: int | None
-    judgments_out: int | None
-    dropped: int | None
-    seconds: float | None
+    documents_in: int | None = None
+    documents_out: int | None = None
+    summaries_out: int | None = None
+    judgments_out: int | None = None
+    dropped: int | None = None
+    seconds: float | None = None
 
 
 def read_chain(file: str | Path) -> Chain:
@@ -183,19 +182,15 @@ def run_chain(
         source: str | Path | None = chain.shared.input
         for index, (step, settings) in enumerate(steps):
             out = target / step.name
-            state = state_of(step, source, out, settings, last.get(step.name))
-            if state.state == "done" and step.name != only:
+            state, reason = state_of(step, source, out, settings, last.get(step.name))
+            if state == "done" and step.name != only:
                 tell(f"{step.name}: done")
                 manifests.append(read_manifest(out))
             elif only not in (None, step.name):
-                raise UsageError(f"{only} needs the step {step.name}, which is {state.state}. Run that step first")
+                raise UsageError(f"{only} needs the step {step.name}, which is {state}. Run that step first")
             else:
                 check_packages(steps[index:])
-                tell(
-                    f"{step.name}: running again ({state.reason})"
-                    if state.state == "stale"
-                    else f"{step.name}: running"
-                )
+                tell(f"{step.name}: running again ({reason})" if state == "stale" else f"{step.name}: running")
                 manifests.append(run_step(step, source, out, settings, progress=progress))
             source = out
     return manifests
@@ -229,12 +224,13 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
     with chdir(chain.file.parent):
         for step, settings in chain.steps:
             out = target / step.name
-            state = state_of(step, source, out, settings, last.get(step.name))
-            if state.state == "done" and stale:
-                state = StepState("stale", f"made from {stale}, which is not done")
-            if state.state != "done":
+            state, reason = state_of(step, source, out, settings, last.get(step.name))
+            if state == "done" and stale:
+                state, reason = "stale", f"made from {stale}, which is not done"
+            if state != "done":
                 stale = stale or step.name
-            rows.append(_row(step.name, state, out, last.get(step.name, {})))
+            row = StepRow(step.name, state, reason, seconds=last.get(step.name, {}).get("seconds"))
+            rows.append(row if state not in ("done", "stale") else _counted(row, read_manifest(out)))
             source = out
     return rows
 
@@ -254,23 +250,16 @@ def status_table(rows: list[StepRow]) -> Table:
     return Table.of(heads, cells, align="llrrrrrl", show=show)
 
 
-def _row(name: str, state: StepState, out: Path, last: Mapping[str, Any]) -> StepRow:
-    seconds = last.get("seconds")
-    if state.state not in ("done", "stale"):
-        return StepRow(name, state.state, state.reason, None, None, None, None, None, seconds)
-    manifest = read_manifest(out)
+def _counted(row: StepRow, manifest: Manifest) -> StepRow:
+    """Return the row with the counts of a manifest."""
     counts = manifest.counts_out
     judgments = [count for key, count in counts.items() if key.startswith("judgments/")]
-    return StepRow(
-        name,
-        state.state,
-        state.reason,
-        manifest.counts_in.get("documents"),
-        counts.get("documents"),
-        counts.get("summaries"),
-        sum(judgments) if judgments else None,
-        sum(manifest.dropped.values()),
-        seconds,
+    return row._replace(
+        documents_in=manifest.counts_in.get("documents"),
+        documents_out=counts.get("documents"),
+        summaries_out=counts.get("summaries"),
+        judgments_out=sum(judgments) if judgments else None,
+        dropped=sum(manifest.dropped.values()),
     )
 
 

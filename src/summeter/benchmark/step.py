@@ -268,13 +268,6 @@ class WaitingError(SummeterError):
 State = Literal["done", "stale", "left", "failed", "waiting"]
 
 
-class StepState(NamedTuple):
-    """The state of a step, with a reason unless the step is done or not started."""
-
-    state: State
-    reason: str = ""
-
-
 # ---- running a step ----
 
 
@@ -355,8 +348,10 @@ def work_folder(out: Path) -> Path:
 
 def state_of(
     step: Step[S], source: str | Path | None, out: Path, settings: S, last: Mapping[str, Any] | None
-) -> StepState:
-    """Return the state of a step; `last` holds the last lines about the step in the log, or is None.
+) -> tuple[State, str]:
+    """Return the state of a step, and the reason unless the step is done or not started.
+
+    `last` holds the last lines about the step in the log, or is None.
 
     A step is failed or waiting only if its settings and inputs are those of the failed attempt.
     """
@@ -364,32 +359,30 @@ def state_of(
     event, hashes = last.get("event"), _input_hashes(source, settings)
     if event in ("failed", "waiting") and last.get("key") == _attempt_key(settings, hashes):
         if event == "failed" or step.waits is None:
-            return StepState(event, last["reason"])
+            return event, last["reason"]
         if why := step.waits(work_folder(out), settings):
-            return StepState("waiting", why)
-        return StepState("left", "what it waited for is finished")
+            return "waiting", why
+        return "left", "what it waited for is finished"
     if not (out / MANIFEST).is_file():
         attempts = {"failed": "changed since it failed", "waiting": "changed since it waited", "done": ""}
-        return StepState("left", attempts.get(event, "interrupted") if event else "")
+        return "left", attempts.get(event, "interrupted") if event else ""
     manifest = read_manifest(out)
     for name, what in changed_files(out, manifest.files):
-        return StepState("stale", f"{name} {what} since the step wrote it")
+        return "stale", f"{name} {what} since the step wrote it"
     now, then = settings.recorded(), manifest.settings
     for name in [*now, *then]:
         if name not in now or canonical(now[name]) != canonical(then.get(name)):
             if name not in then:
-                return StepState("stale", f"the setting {name} is new")
+                return "stale", f"the setting {name} is new"
             if name not in now:
-                return StepState("stale", f"the setting {name} was removed")
-            return StepState(
-                "stale", f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
-            )
+                return "stale", f"the setting {name} was removed"
+            return "stale", f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
     for name in sorted({*hashes, *manifest.inputs}):
         if hashes.get(name) != manifest.inputs.get(name):
             what = f"the input {Path(source or '').name}" if name == DATA else name
-            return StepState("stale", f"{what} has changed")
+            return "stale", f"{what} has changed"
     why = None if step.changed is None else step.changed(work_folder(out), manifest)
-    return StepState("done") if why is None else StepState("stale", why)
+    return ("done", "") if why is None else ("stale", why)
 
 
 def _attempt_key(settings: StepSettings, hashes: Mapping[str, str]) -> str:
