@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from itertools import chain
-from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
@@ -103,7 +102,7 @@ class Candidate(NamedTuple):
         above = (own.value or 0.0) - (chance or 0.0)
         if self.verdict != UNDECIDED or above <= 0 or own.low is None or own.high is None or own.clusters is None:
             return None
-        error = (own.high - own.low) / (2 * NormalDist().inv_cdf((1 + confidence) / 2))
+        error = error_to_find((own.high - own.low) / 2, confidence)
         return max(MIN_DOCUMENTS, labels_to_find(own.clusters, error, error_to_find(above, confidence, POWER)))
 
 

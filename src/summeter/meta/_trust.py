@@ -803,7 +803,7 @@ class _Tests:
 def _error(got: Estimate, confidence: float) -> float | None:
     if got.low is None or got.high is None:
         return None
-    return (got.high - got.low) / (2 * NormalDist().inv_cdf((1 + confidence) / 2))
+    return error_to_find((got.high - got.low) / 2, confidence)
 
 
 def verdict_of(
