@@ -100,7 +100,7 @@ def _facts(inputs: Inputs, settings: FactsSettings, context: StepContext) -> Res
     (judge,) = run.manifest.judges
     for failure in run.failures():
         prepared[failure.document_id] = None, failure.reason
-    for _, row in prepared_rows(run.folder / "prepared" / f"{judge.file}.jsonl"):
+    for _, row in prepared_rows(judge.prepared_in(run.folder)):
         prepared[row["document_id"]] = row["data"] or None, row["reason"]
     rows: list[dict[str, Any]] = []
     dropped: list[LeftOut] = []

@@ -200,7 +200,7 @@ def _judged_items(
 
     With `empty`, all judgments are ignored.
     """
-    files = [folder / "judgments" / f"{judge.file}.jsonl" for judge in members]
+    files = [judge.judgments_in(folder) for judge in members]
     with ExitStack() as stack:
         # A member without judgments has no file.
         lines = [BytesIO() if empty or not file.exists() else stack.enter_context(file.open("rb")) for file in files]

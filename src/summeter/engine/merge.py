@@ -175,7 +175,7 @@ class _Judge:
         runs has all its items, because the judgments of a derived judge depend on all items of a run.
         """
         self.judge, self.runs = judge, runs
-        self.files = [run.file_of(judge) for run in runs]
+        self.files = [judge.judgments_in(run.folder) for run in runs]
         tables, self._starts = [], list[Ints]()
         for run in runs:
             confirmed = run.confirmed()[judge.signature]
@@ -198,7 +198,7 @@ class _Judge:
     def write(self, fresh: Path) -> None:
         """Write the judgments, the lines of progress and the prepared data to the new run."""
         kept = self._select_rows()
-        judgments = fresh / "judgments" / f"{self.judge.file}.jsonl"
+        judgments = self.judge.judgments_in(fresh)
         with judgments.open("ab") as lines, (fresh / PROGRESS).open("ab") as done:
             for file, (start, end) in zip(self.files, pairwise(self._bounds.tolist()), strict=True):
                 with closing(whole_lines(file)) as source:
@@ -211,10 +211,10 @@ class _Judge:
             judgments.unlink()
         # The distinct rows of prepared data, failed ones first, because the last row of a document counts.
         seen: set[tuple[str, str]] = set()
-        file = fresh / "prepared" / f"{self.judge.file}.jsonl"
+        file = self.judge.prepared_in(fresh)
         for ok in (False, True):
             for run in self.runs:
-                prepared_file = run.folder / "prepared" / f"{self.judge.file}.jsonl"
+                prepared_file = self.judge.prepared_in(run.folder)
                 with closing(whole_lines(prepared_file)) as prepared_lines:
                     for line, (_, data) in zip(prepared_lines, prepared_rows(prepared_file), strict=True):
                         if (data["status"] == "ok") == ok and (key := (data["document_id"], data["id"])) not in seen:

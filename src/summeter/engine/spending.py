@@ -106,7 +106,7 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
             done = work.get(signature, Work({}, 0))
             keys = dict(done.calls)
             for name in (signature, *judge.members):  # a derived judge uses the data that its members prepared
-                for _, row in prepared_rows(folder / "prepared" / f"{entries[name].file}.jsonl", []):
+                for _, row in prepared_rows(entries[name].prepared_in(folder), []):
                     keys |= dict.fromkeys(row.get("calls", ()))
             judged[signature] = replace(_usage([calls[key] for key in keys if key in calls], table), items=done.items)
     answered: dict[str, list[CallTokens]] = defaultdict(list)

@@ -291,7 +291,7 @@ class PreparedIndex(Mapping[tuple[str, str], Prepared]):
     def __init__(self, folder: Path, jobs: Sequence[Job]) -> None:
         self._offsets: dict[tuple[str, str], tuple[Path, int]] = {}
         for job in jobs:
-            file = folder / "prepared" / f"{job.entry.file}.jsonl"
+            file = job.entry.prepared_in(folder)
             for start, row in prepared_rows(file):
                 self._offsets[job.signature, row["document_id"]] = file, start
 

@@ -222,7 +222,7 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
     lists: dict[str, Lists] = {}
     for entry in run.manifest.judges:
         if judge is None or judge in {entry.name, entry.signature}:
-            rows = prepared_rows(run.folder / "prepared" / f"{entry.file}.jsonl")
+            rows = prepared_rows(entry.prepared_in(run.folder))
             ok = [row for _, row in rows if row.get("status", "ok") == "ok"]
             prepared: dict[Item, list[str]] = {
                 (row["document_id"], None): texts for row in ok if (texts := _texts(row["data"])) is not None

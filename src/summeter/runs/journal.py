@@ -160,7 +160,7 @@ class Journal:
 
     def _repair_prepared(self, judge: JudgeEntry, damaged: list[Fault]) -> set[str]:
         """Remove the damaged rows in a judge's prepared data, and return the ids of the other rows."""
-        file, faults = self.folder / "prepared" / f"{judge.file}.jsonl", list[Fault]()
+        file, faults = judge.prepared_in(self.folder), list[Fault]()
         _remove_truncated_line(file)
         ids = set()
         for _, row in prepared_rows(file, faults):
@@ -178,7 +178,7 @@ class Journal:
 
         Returns a boolean mask of the other items, and the checksums of all items.
         """
-        file = self.folder / "judgments" / f"{judge.file}.jsonl"
+        file = judge.judgments_in(self.folder)
         _remove_truncated_line(file)
         if not dropped.any() and (offsets := item_offsets(file, items)) is not None:
             end = int(offsets.starts[-1])
@@ -208,7 +208,7 @@ class Journal:
 
     def judged_lines(self, judge: JudgeEntry, item: ItemKey, lines: Sequence[bytes]) -> None:
         """Append judgments that are given as lines of JSON with line feeds; see `judged`."""
-        self._append(self.folder / "judgments" / f"{judge.file}.jsonl", lines)
+        self._append(judge.judgments_in(self.folder), lines)
         document_id, system, rival = item
         done = Done(
             signature=judge.signature,
@@ -228,12 +228,12 @@ class Journal:
         self.done.drop(judge.signature)
         items = ProgressTable.read(self.folder / PROGRESS)
         write_lines(self.folder / PROGRESS, items.take(~items.signature.equal(judge.signature)).lines())
-        (self.folder / "judgments" / f"{judge.file}.jsonl").unlink(missing_ok=True)
+        judge.judgments_in(self.folder).unlink(missing_ok=True)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
         """Append a row of prepared data about a document."""
         line = json.dumps(row, ensure_ascii=False)
-        self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [f"{line}\n".encode()])
+        self._append(judge.prepared_in(self.folder), [f"{line}\n".encode()])
         self._prepared[judge.signature, row["document_id"]] = row["id"]
 
     def failed(self, failure: Failure) -> None:
@@ -266,14 +266,14 @@ class Journal:
         order, items = ItemOrder(data), ProgressTable.read(self.folder / PROGRESS)
         ranks = np.fromiter(map(order.__getitem__, items.items()), np.int64, len(items))
         for judge in judges:
-            file, rows = self.folder / "judgments" / f"{judge.file}.jsonl", items.of_judge(judge.signature)
+            file, rows = judge.judgments_in(self.folder), items.of_judge(judge.signature)
             offsets = item_offsets(file, items.take(rows))
             if offsets is None or offsets.more:
                 _sort_lines(file, lambda line: (order[judged_item(line)[1:]],))
             elif file.exists():
                 _rearrange(file, offsets.starts, np.argsort(ranks[rows], kind="stable"))
             _sort_lines(
-                self.folder / "prepared" / f"{judge.file}.jsonl",
+                judge.prepared_in(self.folder),
                 lambda line: (order.of_document(from_json(line)["document_id"]),),
             )
         position = {judge.signature: index for index, judge in enumerate(judges)}

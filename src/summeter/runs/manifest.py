@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, FieldSerializationInfo, field_serializer
@@ -69,6 +70,14 @@ class JudgeEntry(Record):
     restricted: tuple[str, ...] = ()
     partial: bool = False
     measured_agreement: dict[str, str] = Field(default_factory=dict)
+
+    def judgments_in(self, folder: Path) -> Path:
+        """Return the file of the judge's judgments in the folder of a run."""
+        return folder / "judgments" / f"{self.file}.jsonl"
+
+    def prepared_in(self, folder: Path) -> Path:
+        """Return the file of the data that the judge prepared in the folder of a run."""
+        return folder / "prepared" / f"{self.file}.jsonl"
 
 
 class DataEntry(Record):

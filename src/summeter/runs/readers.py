@@ -160,7 +160,7 @@ def key_fact_lists(run: RunFolder, documents: Iterable[Document]) -> dict[str, K
     lists = [KeyFacts.of(document.key_facts, "given") for document in documents if document.key_facts]
     for judge in run.manifest.judges:
         # Prepared data of an evaluator, with `key_facts` (strings) and their `origin`
-        rows = prepared_rows(run.folder / "prepared" / f"{judge.file}.jsonl")
+        rows = prepared_rows(judge.prepared_in(run.folder))
         lists += [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
     # A list from the data takes precedence over an equal list from elsewhere.
     return {facts.id: facts for facts in reversed(lists)}

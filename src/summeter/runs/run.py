@@ -248,10 +248,6 @@ class RunFolder:
         yield errors
         self._check_counts(count + len(errors))
 
-    def file_of(self, judge: JudgeEntry) -> Path:
-        """Return the file with the judgments of a judge."""
-        return self.folder / "judgments" / f"{judge.file}.jsonl"
-
     def confirmed(self) -> dict[str, Confirmed]:
         """Return, by signature, the judgments that are confirmed by lines of progress.
 
@@ -259,7 +255,7 @@ class RunFolder:
         """
         progress: ProgressTable | None = None
         for judge in self.manifest.judges:
-            file = self.file_of(judge)
+            file = judge.judgments_in(self.folder)
             stamp = _stamp(file), _stamp(self.folder / PROGRESS)
             if judge.signature not in self._checked or self._checked[judge.signature][0] != stamp:
                 progress = ProgressTable.read(self.folder / PROGRESS) if progress is None else progress
@@ -295,7 +291,7 @@ class RunFolder:
         """Raise InputError if prepared data of a finished item is damaged or missing."""
         items = ProgressTable.read(self.folder / PROGRESS)
         for judge in self.manifest.judges:
-            file = self.folder / "prepared" / f"{judge.file}.jsonl"
+            file = judge.prepared_in(self.folder)
             needed = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
             if missing := needed - {row["id"] for _, row in prepared_rows(file)}:
                 message = f"{len(missing)} of {len(needed)} rows that {PROGRESS} refers to are missing. {_RESTORE}"
