@@ -28,4 +28,4 @@ def view(
         if show and not webbrowser.open(address):
             typer.echo("no browser was found; open the address yourself", err=True)
 
-    serve(folder, port, ready)
+    serve(folder, port, ready, lambda text: typer.echo(text, err=True))

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
 from summeter.records import Document, InputError, Judgment, KeyFacts, Record, whole_lines
-from summeter.runs.progress import DoneKey
+from summeter.runs.progress import DoneItems, DoneKey
 from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments, prepared_rows
 from summeter.scoring import dedupe
 
@@ -130,7 +130,7 @@ class RunReader(SummaryReader):
                 about = all_items.system.equal(*systems) | all_items.rival.equal(*systems)
                 rows = rows[all_items.document.equal(*documents) & about]
             items = all_items.take(rows)
-            done = items.done()
+            done = items.done() if offsets is None or failed else DoneItems()
             if offsets is None:
                 self._index(file, done)
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -90,7 +90,8 @@ class RunIndex:
     Raises UsageError if the folder is not a run, and InputError if a file of the run is damaged.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> None:
+        """Open the index of a run. `note` is called with a message before the index is built."""
         import duckdb
 
         self.run = RunFolder(folder)
@@ -99,6 +100,7 @@ class RunIndex:
         try:
             self._open(file)
         except (duckdb.Error, ValueError):  # it is missing, damaged, or about another state of the run
+            note(f"writing an index of {folder}, which takes 20 seconds for a million judgments")
             build(self.run, file, self.stamp)
             self._open(file)
 
@@ -284,6 +286,7 @@ def build(run: RunFolder, file: Path, known_stamp: str) -> None:
     try:
         with duckdb.connect(new, config={"memory_limit": _MEMORY, "temp_directory": str(new.with_suffix(".tmp"))}) as c:
             c.execute(_TABLES)
+            c.execute("SET checkpoint_threshold = '100MB'")  # each checkpoint compresses
             about = _Builder(c, run).build()
             c.execute("INSERT INTO about VALUES (?)", [json.dumps({**about, "stamp": known_stamp})])
         new.replace(file)
@@ -296,39 +299,35 @@ class _Builder:
 
     def __init__(self, connection: DuckDBPyConnection, run: RunFolder) -> None:
         self.connection, self.run = connection, run
-        reader, people = RunReader(run), human_reader(run)
-        self.readers = (reader, people)
         self.documents: dict[str, int] = {}
         self.systems: dict[str, int] = {}
-        judged = set(reader.items())
+        self.domains: dict[str, None] = {}
+        # For each summary: the numbers of its document and its system
+        self.keys = np.zeros(0, np.int64)
+
+    def _stored_documents(self, judged: Container[tuple[str, str]]) -> Iterator[Document]:
+        """Yield the documents, and store them with their judged summaries."""
         keys: list[int] = []
-        columns: list[list[Any]] = [[], [], [], [], []]
         documents: list[list[Any]] = [[], [], [], []]
-        domains: dict[str, None] = {}
-        for document, summaries in run.data.items():
+        summaries: list[list[Any]] = [[], [], [], [], []]
+        for document, of_document in self.run.data.items():
+            yield document
             number = self.documents[document.id] = len(self.documents)
-            words = f"{document.id} {document.text}".lower()
             if document.domain is not None:
-                domains[document.domain] = None
-            record: tuple[Any, ...] = (number, document.domain, words, document.model_dump_json())
-            for column, cell in zip(documents, record, strict=True):
-                column.append(cell)
-            for summary in summaries:
-                if (document.id, summary.system) not in judged:
-                    continue
-                words = f"{summary.system} {summary.text}".lower()
-                cells = (len(keys), number, summary.system, words, summary.model_dump_json())
-                for column, cell in zip(columns, cells, strict=True):
-                    column.append(cell)
-                keys.append(number << 32 | self.systems.setdefault(summary.system, len(self.systems)))
+                self.domains[document.domain] = None
+            words = f"{document.id} {document.text}".lower()
+            _append(documents, number, document.domain, words, document.model_dump_json())
+            for summary in of_document:
+                if (document.id, summary.system) in judged:
+                    words = f"{summary.system} {summary.text}".lower()
+                    _append(summaries, len(keys), number, summary.system, words, summary.model_dump_json())
+                    keys.append(number << 32 | self.systems.setdefault(summary.system, len(self.systems)))
             if len(documents[0]) >= _BATCH:
                 self._insert("documents", documents)
-                self._insert("summaries", columns)
+                self._insert("summaries", summaries)
         self._insert("documents", documents)
-        self._insert("summaries", columns)
-        self.order = np.argsort(keys, kind="stable")
-        self.keys = np.array(keys, np.int64)[self.order]
-        self.domains = list(domains)
+        self._insert("summaries", summaries)
+        self.keys = np.array(keys, np.int64)
 
     def _insert(self, table: str, columns: Sequence[Any]) -> None:
         """Append columns to a table, and clear those that are lists."""
@@ -354,15 +353,17 @@ class _Builder:
         rows = documents[document.codes] << 32 | systems[system.codes]
         if not len(self.keys):
             return np.full(len(rows), -1, np.int64)
-        at = np.minimum(self.keys.searchsorted(rows), len(self.keys) - 1)
-        return np.where(self.keys[at] == rows, self.order[at], -1).astype(np.int64)
+        order = np.argsort(self.keys, kind="stable")
+        at = np.minimum(self.keys.searchsorted(rows, sorter=order), len(self.keys) - 1)
+        return np.where(self.keys[order[at]] == rows, order[at], -1).astype(np.int64)
 
     def build(self) -> dict[str, Any]:
         """Fill the tables, and return the values that hold for all summaries."""
         run = self.run
-        facts = key_fact_lists(run, run.data.documents.values())
+        readers = RunReader(run), human_reader(run)
+        facts = key_fact_lists(run, self._stored_documents(set(readers[0].items())))
         self._insert("facts", [list(facts), [each.model_dump_json() for each in facts.values()]])
-        for at, reader in enumerate(self.readers):
+        for at, reader in enumerate(readers):
             offsets = reader.known[1]
             places = [np.frombuffer(offset, np.int64).reshape(-1, 3) for offset in offsets.values()]
             names = Categorical.of(document for document, _ in offsets), Categorical.of(system for _, system in offsets)
@@ -393,9 +394,9 @@ class _Builder:
             "questions": [question[:3] for question in questions],
             "lead": -1 if lead is None else questions.index(Question(*lead)),
             "judged": sorted({(key.judge, key.signature, key.aspect) for key in totals.tally}),
-            "files": [[str(file.relative_to(run.folder)) for file in reader.known[0]] for reader in self.readers],
+            "files": [[str(file.relative_to(run.folder)) for file in reader.known[0]] for reader in readers],
             "systems": list(self.systems),
-            "domains": self.domains,
+            "domains": list(self.domains),
             "errors": sorted({key.error_type for key in totals.tally if key.wrong and key.error_type}),
             "statuses": totals.statuses,
             "people": bool(self.connection.execute("SELECT count(*) FROM votes").fetchall()[0][0]),
@@ -429,3 +430,8 @@ class _Builder:
                 else:
                     cells.append(column.labels() if isinstance(column, Categorical) else column)
             self._insert(into, [*cells, rows.label])
+
+
+def _append(columns: Sequence[list[Any]], *cells: object) -> None:
+    for column, cell in zip(columns, cells, strict=True):
+        column.append(cell)

@@ -43,9 +43,9 @@ class Entry(NamedTuple):
     means: Sequence[tuple[str, float | None]] = ()
 
 
-def make_app(root: Path) -> web.Application:
+def make_app(root: Path, note: Callable[[str], None] = lambda _: None) -> web.Application:
     """Return the web application for a run, or for the runs in a folder. Raises UsageError if there is no run."""
-    site = _Site(root)
+    site = _Site(root, note)
     if not site.runs():
         raise UsageError(f"{root} is not a run, and there is no run in it")
     app = web.Application(middlewares=[serving.own_hosts([], _wrong_host), _errors])
@@ -62,14 +62,15 @@ def make_app(root: Path) -> web.Application:
     return app
 
 
-def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
+def serve(root: Path, port: int, ready: Callable[[str], None], note: Callable[[str], None]) -> None:
     """Serve the pages of a run, or of the runs in a folder, until interrupted.
 
-    `ready` is called with the address when pages can be opened. The indexes of runs are built on first use.
+    `ready` is called with the address when pages can be opened. The index of a run is built on first use, and `note` is
+    called with a message before.
 
     Raises UsageError if there is no run, or if the port is not free.
     """
-    asyncio.run(serving.serve(make_app(root), HOST, port, ready))
+    asyncio.run(serving.serve(make_app(root, note), HOST, port, ready))
 
 
 def _wrong_host(host: str) -> Exception:
@@ -89,8 +90,8 @@ async def _errors(request: web.Request, handler: serving.Handler) -> web.StreamR
 class _Site:
     """The request handlers, and the open indexes by folder."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, note: Callable[[str], None]) -> None:
+        self.root, self.note = root, note
         self.indexes: dict[Path, RunIndex] = {}
         self.lock = asyncio.Lock()
 
@@ -122,6 +123,8 @@ class _Site:
         if folder is None:
             raise UsageError(f"there is no run {name} here")
         given = {field: request.query.get(field, "") for field in Filters._fields}
+        if "" in request.query.values():  # a form sends all its fields
+            raise web.HTTPSeeOther(_link(name, Filters(**given)))
         number = request.query.get("page", "")
         page = max(1, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else 1
         async with self.lock:  # a large index is built only once
@@ -132,7 +135,7 @@ class _Site:
         if index is None or not index.current():
             if index is not None:
                 index.close()
-            index = self.indexes[folder] = RunIndex(folder)
+            index = self.indexes[folder] = RunIndex(folder, self.note)
         total, numbers = index.find(filters, (page - 1) * PAGE)
         last = max(1, -(-total // PAGE))
         if page > last:
