@@ -129,17 +129,14 @@ class DocumentDraft:
     def document(self, language: str, *, withheld: bool) -> Document:
         """Return the document with the sentences of its text."""
         fields = {name: value for name, (value, _) in self._fields.items()}
-        parts = [(source.start, source.end) for source in self.sources] or [(0, len(self.text))]
-        sentences = spans(
-            (
-                (first + start, first + end)
-                for first, last in parts
-                for start, end in split(self.text[first:last], language)
-            ),
-            "document",
-        )
         share = self._share and not withheld
-        return Document(id=self.id, text=self.text, sources=self.sources, sentences=sentences, share=share, **fields)
+        document = Document(id=self.id, text=self.text, sources=self.sources, share=share, **fields)
+        offsets = (
+            (first + start, first + end)
+            for first, last in document.parts
+            for start, end in split(self.text[first:last], language)
+        )
+        return document.model_copy(update={"sentences": spans(offsets, "document")})
 
 
 class Batch:

@@ -127,7 +127,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Ask one question, or one per window of a long document. Return a judgment for every unit."""
         llm, data = tools.llm("judge"), prepared.data
-        views, cut = [TextSpan.of(item.document.text)], None
+        views, cut = [TextSpan(item.document.titled(), 0, len(item.document.text))], None
         if self.long_documents != "unread" and llm.context is not None:
             near = None
             if self.long_documents == "passages":
@@ -167,9 +167,10 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 def texts(item: Item) -> dict[str, Any]:
     """Return the texts of an item and the codes of their fences, as template variables.
 
+    The document has the titles of its sources.
     The fence code of a document depends only on the document, so that all prompts about it start with the same text.
     """
-    document, summary = item.document.text, item.summary.text
+    document, summary = item.document.titled(), item.summary.text
     rival = item.rival.text if item.rival else None
     return {"document": document, "summary": summary, "rival": rival, **fence_codes(document, summary, rival)}
 

@@ -22,9 +22,9 @@ from itertools import accumulate, takewhile, zip_longest
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM
 from summeter.models.tokens import tokens
-from summeter.records import ContextError, Document, Item, Parameter
+from summeter.records import ContextError, Document, Item, Parameter, Source
 from summeter.text.chunks import WordIndex, runs, tiles
-from summeter.text.spans import TextSpan
+from summeter.text.spans import TextSpan, ranges_by_source
 
 RESERVE = 0.1
 """Share of the context reserved for estimation errors and for text added by servers (a chat template, a schema)."""
@@ -44,7 +44,8 @@ def document_views(
 ) -> tuple[list[TextSpan], int | None]:
     """Return the parts of a document that a judge is shown, one per question, and the number of omitted tokens.
 
-    The number is an estimate, and None if nothing is omitted.
+    The number is an estimate, and None if nothing is omitted. The text of a part contains the titles of its sources; a
+    window never crosses the end of a source.
 
     `frame` is the prompt with an empty document, and `reply` the expected number of tokens of the reply (the run's
     limit on new tokens takes precedence). If `near` is given (the sentences under judgment), a document that is too
@@ -53,20 +54,22 @@ def document_views(
     """
     room = room_for(document, llm, frame, reply)
     if room is None:
-        return [TextSpan.of(document.text)], None
+        return [TextSpan(document.titled(), 0, len(document.text))], None
     longest = room // OVERLAP if near is not None else room // 2
-    cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
+    starts = {start for start, _ in document.parts} | {span.start for span in document.sentences}
+    cut = tiles(document.text, sorted(starts), max(8, longest), tokens)
     if llm.settings.on_overflow == "truncate":
         # Cut after the last tile that fits, counting the text as a whole, since the tokens of each tile are rounded.
         text, ends = document.text, [tile.end for tile in cut]
         end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
-        return [TextSpan.of(text, 0, end)], tokens(text[end:])
+        return [TextSpan(document.titled(0, end), 0, end)], tokens(text[end:])
     costs = [tokens(tile.text) for tile in cut]
     if near is None:
 
         def windows(size: int) -> list[TextSpan]:
-            ranges = runs(costs, size, size // OVERLAP)
-            return [TextSpan.of(document.text, cut[first].start, cut[last - 1].end) for first, last in ranges]
+            ranges = ranges_by_source(document, cut, lambda first, last: runs(costs[first:last], size, size // OVERLAP))
+            offsets = [(cut[first].start, cut[last - 1].end) for first, last in ranges]
+            return [TextSpan(document.titled(*each), *each) for each in offsets]
 
         # Each tile's tokens are rounded; if a window exceeds the room for that reason, all windows are made smaller.
         views = windows(room)
@@ -97,10 +100,13 @@ def document_views(
     fill(_even(len(cut)), room)
     pieces: list[str] = []
     previous = -1
+    shown: tuple[Source, ...] = ()
     for number in sorted(chosen):
         if number != previous + 1:
             pieces.append(GAP)
-        pieces.append(cut[number].text)
+        offsets = cut[number].offsets
+        pieces.append(cut[number].text if shown == document.sources_in(*offsets) else document.titled(*offsets))
+        shown = document.sources_in(*offsets)
         previous = number
     if previous != len(cut) - 1:
         pieces.append(GAP)
@@ -110,7 +116,7 @@ def document_views(
 
 def with_document(item: Item, text: str) -> Item:
     """Return a copy of the item with `text` as its document."""
-    document = item.document.model_copy(update={"text": text, "sentences": ()})
+    document = item.document.model_copy(update={"text": text, "sources": (), "sentences": ()})
     return item.model_copy(update={"document": document})
 
 
@@ -138,7 +144,7 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     characters = len(document.text) + sum(len(message.content) for message in frame.messages)
     if MAX_TOKENS_PER_CHARACTER * characters + answer <= usable:
         return None  # the usual case: no tokens are counted
-    size = tokens(document.text)
+    size = tokens(document.titled())
     frame_size = sum(tokens(message.content) for message in frame.messages)
     room = usable - frame_size - answer
     if size <= room:

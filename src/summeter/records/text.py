@@ -148,6 +148,11 @@ class Document(Record):
             for source in self.sources
         ] or self.text
 
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """The offsets (start, end) of the sources or, if there are none, of the text."""
+        return [(source.start, source.end) for source in self.sources] or [(0, len(self.text))]
+
     def sources_in(self, start: int, end: int) -> tuple[Source, ...]:
         """Return the sources that overlap the range `text[start:end]`.
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from summeter.records import Document, Side, Span, Summary
@@ -62,12 +64,40 @@ def sentence_spans(source: Document | Summary, splitter: Splitter = "stored") ->
     `text.split`.
     """
     text = source.text
+    if splitter == "stored" and source.sentences:
+        return [TextSpan.of(text, span.start, span.end) for span in source.sentences]
+    find: Callable[[str], Iterable[tuple[int, int]]] = split
     if splitter == "punkt":
         from summeter.text.punkt import punkt_split
 
-        return [TextSpan.of(text, start, end) for start, end in punkt_split(text)]
-    stored = [TextSpan.of(text, span.start, span.end) for span in source.sentences]
-    return stored or [TextSpan.of(text, start, end) for start, end in split(text)]
+        find = punkt_split
+    parts = source.parts if isinstance(source, Document) else [(0, len(text))]
+    return [
+        TextSpan.of(text, first + start, first + end) for first, last in parts for start, end in find(text[first:last])
+    ]
+
+
+def ranges_by_source(
+    document: Document, spans: Sequence[TextSpan], ranges: Callable[[int, int], Iterable[tuple[int, int]]]
+) -> list[tuple[int, int]]:
+    """Return ranges (first, last) of the spans of a document, none of which crosses the end of a source.
+
+    `ranges(first, last)` returns the ranges of the spans of one source, counted from `first`.
+
+    >>> from summeter.records import Source
+    >>> sources = Source(id="a", start=0, end=4), Source(id="b", start=6, end=10)
+    >>> document = Document(id="d", text="A b.\\n\\nC d.", sources=sources)
+    >>> ranges_by_source(document, sentence_spans(document), lambda first, last: [(0, last - first)])
+    [(0, 1), (1, 2)]
+    """
+    starts = [span.start for span in spans]
+    edges = [0, *(bisect_left(starts, source.start) for source in document.sources[1:]), len(spans)]
+    return [
+        (first + start, first + end)
+        for first, last in pairwise(edges)
+        if first < last or not document.sources
+        for start, end in ranges(first, last)
+    ]
 
 
 def paragraph_spans(text: str) -> list[TextSpan]:

@@ -113,7 +113,7 @@ class FactScore(PromptedEvaluator):
                 judgments.append(failed)
                 continue
             view, quote = views[at], verdict.quotes[0] if verdict.quotes else None
-            found = None if quote is None else find_quote(view.text, quote)
+            found = None if quote is None else find_quote(item.document.text[view.start : view.end], quote)
             evidence: tuple[Span, ...] = ()
             if found is not None:
                 evidence = (Span(of="document", start=view.start + found.start, end=view.start + found.end),)

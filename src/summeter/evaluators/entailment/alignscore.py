@@ -18,7 +18,7 @@ from summeter.evaluators.entailment.premises import Floats
 from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit, softmax
 from summeter.records import Document, Item, Judgment
 from summeter.text.chunks import windows
-from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_spans
+from summeter.text.spans import Splitter, SummarySentences, TextSpan, ranges_by_source, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 WORDS = 350
@@ -139,4 +139,5 @@ def document_chunks(document: Document, splitter: Splitter = "punkt") -> list[Te
     """
     spans = sentence_spans(document, splitter) or [TextSpan.of(document.text)]
     size = max(len(spans) // (len(document.text.split()) // WORDS + 1), 1)
-    return [TextSpan.joined(spans[first:last]) for first, last in windows(len(spans), size, size, tail="short")]
+    ranges = ranges_by_source(document, spans, lambda first, last: windows(last - first, size, size, tail="short"))
+    return [TextSpan.joined(spans[first:last]) for first, last in ranges]

@@ -25,7 +25,7 @@ from summeter.models.structured import BoundLLM
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Document, Item, Judgment, Parameter
 from summeter.text.chunks import runs, tiles
-from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_spans
+from summeter.text.spans import Splitter, SummarySentences, TextSpan, ranges_by_source, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 SPARE = 300
@@ -161,8 +161,10 @@ class ClaimChecker(Evaluator):
         """Return the ranges of pieces of the document that form the chunks."""
         if not document.text.strip():
             return Prepared(document_id=document.id)
-        lengths, longest = await self.sizes(pieces(document, self.sentences), tools)
-        return Prepared(document_id=document.id, data={"chunks": runs(lengths, longest)})
+        spans = pieces(document, self.sentences)
+        lengths, longest = await self.sizes(spans, tools)
+        chunks = ranges_by_source(document, spans, lambda first, last: runs(lengths[first:last], longest))
+        return Prepared(document_id=document.id, data={"chunks": chunks})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Return one judgment of the summary and, if the claims are sentences, one per sentence."""

@@ -15,7 +15,7 @@ from summeter.evaluators.entailment.classified import unread
 from summeter.models.networks import ClassifyTokens, CountTokens, Framing, softmax
 from summeter.records import Document, Item, Judgment, UsageError
 from summeter.text.chunks import runs
-from summeter.text.spans import TextSpan, evidence, sentence_spans
+from summeter.text.spans import TextSpan, evidence, ranges_by_source, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 
@@ -109,9 +109,10 @@ class LettuceDetect(Evaluator):
         """Return the ranges of sentences that form the chunks, if the document is divided."""
         if self.chunk is None or not document.text.strip():
             return Prepared(document_id=document.id)
-        counts = [CountTokens(span.text) for span in sentence_spans(document)]
-        lengths = await tools.network("lettucedetect").ask(counts)
-        return Prepared(document_id=document.id, data={"chunks": runs(lengths, self.chunk)})
+        spans, longest = sentence_spans(document), self.chunk
+        lengths = await tools.network("lettucedetect").ask([CountTokens(span.text) for span in spans])
+        chunks = ranges_by_source(document, spans, lambda first, last: runs(lengths[first:last], longest))
+        return Prepared(document_id=document.id, data={"chunks": chunks})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Return one judgment of the summary and one per sentence.

@@ -149,7 +149,7 @@ class FaithJudge(LLMJudge[Decision]):
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the examples and the texts of the item."""
         examples = [example.model_dump(include={"text", "findings"}) for example in self.examples(item)]
-        return {"examples": examples, "examples_code": fence_code(item.document.text, str(examples)), **texts(item)}
+        return {"examples": examples, "examples_code": fence_code(item.document.titled(), str(examples)), **texts(item)}
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """Return the schema of a reply: reason, quotes and verdict."""

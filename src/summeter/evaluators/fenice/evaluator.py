@@ -32,7 +32,7 @@ from summeter.models.networks import FindCoreference, Network, entailments
 from summeter.models.prompts import Template
 from summeter.records import Document, Item, Judgment, Status, Unit
 from summeter.text.chunks import windows
-from summeter.text.spans import TextSpan, evidence, sentence_spans
+from summeter.text.spans import TextSpan, evidence, ranges_by_source, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 
@@ -150,7 +150,8 @@ class Fenice(PromptedEvaluator):
         data: dict[str, object] = {}
         if self.step == "full" and self.variant == "paper":
             text, sentences = document.text, sentence_spans(document)
-            whole = await fitted(text, [TextSpan.of(text)], sentences, tools.network("nli"))
+            parts = [TextSpan.of(text, *part) for part in document.parts]
+            whole = await fitted(text, parts, sentences, tools.network("nli"))
             data["whole"] = [span.offsets for span in whole]
         if self.coref == "llm":
             if not document.text.strip():
@@ -247,7 +248,11 @@ class Aligner:
         self._network = network
         self._premises = Premises(network, [sentence.text for sentence in self.sentences], judge.nearest)
         self._larger: list[tuple[LevelName, TextSpan]] = []
-        cut = sentence_windows(len(self.sentences), judge.window, judge.stride, judge.variant)
+        cut = ranges_by_source(
+            document,
+            self.sentences,
+            lambda first, last: sentence_windows(last - first, judge.window, judge.stride, judge.variant),
+        )
         # The released code uses windows and the document only if there are at least two windows.
         if judge.step == "full" and (judge.variant == "paper" or len(cut) > 1):
             self._larger += [("window", TextSpan.joined(self.sentences[first:last])) for first, last in cut]

@@ -61,7 +61,7 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
             where = "" if len(views) == 1 else f"window {number} of {len(views)}: "
             why = f"coreference of the document: {where}{answer.reason}"
             return Prepared(document_id=document.id, status=answer.status, reason=why, calls=calls)
-        located, unlocated = locate(answer.data, text)
+        located, unlocated = locate(answer.data, document.text[view.start : view.end])
         clusters += [[(view.start + first, view.start + last) for first, last in cluster] for cluster in located]
         dropped += unlocated
     data: dict[str, object] = {"clusters": joined(clusters), "dropped": dropped}

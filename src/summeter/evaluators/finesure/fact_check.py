@@ -116,11 +116,12 @@ class FactCheck(SentenceJudge):
 
         The document comes first, so that the prefix can be cached.
         """
+        document = item.document.titled()
         return {
-            "document": item.document.text,
-            "document_code": fence_code(item.document.text),
+            "document": document,
+            "document_code": fence_code(document),
             "sentences": lines(item.sentences),
-            "summary_code": fence_code(item.document.text, item.summary.text),
+            "summary_code": fence_code(document, item.summary.text),
             **self._fields._asdict(),
         }
 

@@ -1,0 +1,90 @@
+"""Judges of documents with several sources: windows end with a source, and prompts contain the titles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from summeter.data.dataset import load
+from summeter.evaluators.entailment.alignscore import document_chunks
+from summeter.evaluators.entailment.chunked import joined, pieces
+from summeter.evaluators.llm import texts
+from summeter.evaluators.windows import document_views
+from summeter.models.base import Message
+from summeter.models.prompts import Prompt
+from summeter.records import Document, Item
+from summeter.text.chunks import runs
+from summeter.text.spans import ranges_by_source, sentence_spans
+
+AGENDA = "Budget. The hiring plan for 2025"
+TRANSCRIPT = " ".join(f"Speaker {number} agreed to point {number} of the plan." for number in range(60))
+
+
+@pytest.fixture
+def document() -> Document:
+    sources = [
+        {"id": "agenda", "title": "Agenda", "text": AGENDA},
+        {"id": "notes", "text": "No decision yet"},
+        {"id": "transcript", "title": "Transcript", "text": TRANSCRIPT},
+    ]
+    return load([{"doc_id": "m1", "document": sources, "summary": "The plan was agreed."}]).documents["m1"]
+
+
+class Reader:
+    """An LLM with a context of `context` tokens."""
+
+    id = "scripted/reader"
+
+    class settings:  # noqa: N801 - as an attribute of an LLM
+        max_tokens = None
+        on_overflow = "window"
+
+    def __init__(self, context: int | None) -> None:
+        self.context = context
+
+
+FRAME = Prompt("frame", "0", (Message(role="user", content="Is it supported?"),))
+
+
+def views(document: Document, context: int | None, near: Any = None) -> list[Any]:
+    found, _ = document_views(document, Reader(context), FRAME, 20, near)  # type: ignore[arg-type]
+    return found
+
+
+def test_windows_never_cross_the_end_of_a_source_and_begin_with_its_title(document: Document) -> None:
+    found = views(document, 300)
+    assert len(found) > 3
+    for view in found:
+        (source,) = document.sources_in(view.start, view.end)
+        assert view.text == f"[{source.label}]\n{document.text[view.start : view.end]}"
+    covered = {at for view in found for at in range(view.start, view.end)}
+    assert covered == set(range(len(document.text)))
+
+
+def test_a_document_that_fits_is_shown_whole_with_all_titles(document: Document) -> None:
+    (view,) = views(document, None)
+    assert view.text == document.titled()
+    assert [view.text.count(f"[{title}]\n") for title in ("Agenda", "notes", "Transcript")] == [1, 1, 1]
+
+
+def test_passages_name_each_source_once(document: Document) -> None:
+    (view,) = views(document, 300, ["Speaker 40 agreed.", "No decision."])
+    assert [view.text.count(f"[{title}]\n") for title in ("Agenda", "notes", "Transcript")] == [1, 1, 1]
+    assert "[...]" in view.text
+
+
+def test_prompts_contain_the_titles_and_judgments_refer_to_the_text(document: Document) -> None:
+    data = load([{"doc_id": "m1", "document": document.cell, "summary": "The plan was agreed."}])
+    ((whole, (summary,)),) = data.items()
+    assert texts(Item(document=whole, summary=summary))["document"] == document.titled()
+
+
+@pytest.mark.parametrize("splitter", ["stored", "punkt"])
+def test_sentences_and_chunks_of_classifiers_end_with_a_source(document: Document, splitter: Any) -> None:
+    spans = pieces(document, splitter)
+    lengths = [len(span.text) for span in spans]
+    ranges = ranges_by_source(document, spans, lambda first, last: runs(lengths[first:last], 10_000))
+    chunks = [*joined(spans, ranges), *document_chunks(document, splitter), *sentence_spans(document, splitter)]
+    assert len(joined(spans, ranges)) == 3
+    assert {len(document.sources_in(*chunk.offsets)) for chunk in chunks} == {1}
