@@ -198,8 +198,8 @@ def test_a_key_fact_leads_to_its_sentence(visit: Any, one: Path) -> None:
     card = page.locator("#item-0")
     facts = card.locator(".fact")
     expect(facts).to_have_count(2)
-    expect(facts.nth(1)).to_contain_text("missing")
-    facts.nth(0).locator(".ref").click()
+    expect(facts.nth(0)).to_contain_text("missing")
+    facts.nth(1).locator(".ref").click()
     expect(card.locator(".sent").first).to_have_class(re.compile(r"\bflash\b"))
     expect(card.locator(".sent").first.locator(".hit")).to_be_focused()
 
@@ -223,6 +223,51 @@ def test_filters_search_and_order(visit: Any, one: Path) -> None:
     page.locator(".jump").first.click()
     expect(page.locator("[id^=item-]:focus")).to_be_visible()
     expect(page.locator("[name=text]")).to_have_value("")
+
+
+def test_one_document_with_all_systems(visit: Any, one: Path) -> None:
+    page = visit(one)
+    page.locator("[name=layout]").select_option("documents")
+    board = page.locator(".board")
+    position = page.locator(".pager span").first
+    expect(board.locator("h3")).to_have_text("bridge")
+    expect(board.locator("thead th")).to_have_text(["cedar", "aster"])
+    expect(board.locator(".strip .chip")).to_have_text(
+        ["entity error 0.12, clear", "not judged: unparsed", *["supported 0.97, clear"] * 2]
+    )
+    # What differs is marked: scores and key facts, and words of one summary only.
+    expect(board.locator("tr.differ th")).to_contain_text(["faithfulness", "Cyclists may still cross."])
+    expect(board.locator("b")).to_have_text(
+        ["41", "A", "concert", "is", "planned", "14", "Cyclists", "may", "still", "cross"]
+    )
+    board.locator(".hit").first.click()
+    marks(board, "for 14 months")
+    page.keyboard.press("j")
+    expect(board.locator("h3")).to_have_text("talk")
+    expect(position).to_have_text("2 of 2")
+    # The address holds the layout, the filters and the page.
+    page.reload()
+    expect(board.locator("h3")).to_have_text("talk")
+    board.focus()
+    page.keyboard.press("k")
+    expect(board.locator("h3")).to_have_text("bridge")
+    page.locator("[name=show]").select_option("entity error")
+    expect(position).to_have_text("1 of 1 (2 in total)")
+    expect(page).to_have_url(re.compile(r"#\?layout=documents&show=kind%3Aentity\+error$"))
+    # The link of a summary shows it beside the others.
+    page.evaluate("location.hash = '#item-2'")
+    expect(page.locator("#item-2:focus")).to_contain_text("Bo holds the")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_one_document_can_be_read(visit: Any, hostile: Path, two: Path, width: int, scheme: str) -> None:
+    for file in (hostile, two):
+        page = visit(file, width=width, scheme=scheme)
+        page.locator("[name=layout]").select_option("documents")
+        page.locator(".board .hit").first.click()
+        fits(page)
+        readable(page)
+        expect(page.locator("#cards :is(img, iframe, base, math, script, style, link, meta)")).to_have_count(0)
 
 
 def test_many_summaries_are_paginated(visit: Any, many: Path) -> None:

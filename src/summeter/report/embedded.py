@@ -7,14 +7,15 @@ only when its summary is shown.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isnan, nan
 from operator import attrgetter
 from typing import Any
 
 from summeter.pages.embedded import Utf16Offsets, script_json
-from summeter.records import Document, Side
+from summeter.records import Document, Judgment, Side, error_types
+from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote
 from summeter.report.items import ItemList
 from summeter.report.ranks import label_of
@@ -68,6 +69,7 @@ class _Writer:
         self.lists: list[dict[FactList, int]] = [{} for _ in items.documents]
         self.document_of, self.system_of = array("L"), array("L")
         self.flagged: dict[str, array[int]] = {name: array("L") for name in ("wrong", "failed", "differs", "changed")}
+        self.kinds: dict[str, array[int]] = {}
         self.values = [array("d") for _ in items.columns]
 
     def shared(self) -> dict[str, Any]:
@@ -75,7 +77,8 @@ class _Writer:
 
         `summaries` contains the document number and the system number of each summary, as columns. `flagged` contains
         the numbers of the summaries with an error, with a failure, on which people and a judge differ, and on which
-        judges differ. `values` contains the scores of all summaries, one list per column.
+        judges differ; `kinds` does so for each error type and each status other than "ok". `values` contains the scores
+        of all summaries, one list per column.
         """
         items = self.items
         domains = {name: index for index, name in enumerate(items.domains)}
@@ -98,6 +101,7 @@ class _Writer:
             "documents": {"domain": [None if name is None else domains[name] for name in named]},
             "summaries": {"document": list(self.document_of), "system": list(self.system_of)},
             "flagged": {name: list(numbers) for name, numbers in self.flagged.items()},
+            "kinds": {name: list(numbers) for name, numbers in sorted(self.kinds.items())},
             "values": [[None if isnan(value) else value for value in column] for column in self.values],
         }
 
@@ -113,6 +117,8 @@ class _Writer:
         for name, raised in flags.items():
             if raised:
                 self.flagged[name].append(index)
+        for name in {kind for verdict in view.verdicts for kind in _kinds(verdict.judgment)}:
+            self.kinds.setdefault(name, array("L")).append(index)
         values = {
             column: None if score.value is None else round(score.value, DIGITS) for column, score in view.scores.items()
         }
@@ -211,6 +217,15 @@ class _Writer:
 
 def _call(call: StoredCall) -> dict[str, Any]:
     return {"model": call.model, "usable": call.usable, "messages": call.messages, "reply": call.reply}
+
+
+def _kinds(judgment: Judgment) -> Iterable[str]:
+    """Return the error types of a judgment, or the status of a missing one."""
+    if judgment.status != "ok":
+        return (f"not judged: {judgment.status}",)
+    if judgment.label == 0 and judgment.aspect == "faithfulness" and judgment.error_type is not None:
+        return error_types(judgment.error_type) - {NO_ERROR}
+    return ()
 
 
 def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets, document: Document) -> list[list[int | str]]:

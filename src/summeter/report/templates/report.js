@@ -29,7 +29,8 @@ if (!byId("cards")) return;
 const held = (id) => JSON.parse(byId(id).textContent);
 const shared = held("shared");
 const cards = shared.summaries.system.map((system, id) => ({ id, system, document: shared.summaries.document[id] }));
-const flagged = Object.fromEntries(Object.entries(shared.flagged).map(([name, ids]) => [name, new Set(ids)]));
+const flagged = Object.fromEntries([...Object.entries(shared.flagged), ...Object.entries(shared.kinds).map(([name, ids]) => [`kind:${name}`, ids])]
+  .map(([name, ids]) => [name, new Set(ids)]));
 const word = (text) => (typeof text === "number" ? shared.words[text] : text);
 // Converts columns, { name: [value, ...], ... }, to rows.
 function rows(columns) {
@@ -58,6 +59,9 @@ const pagers = [...document.querySelectorAll("[data-pager]")];
 const chosen = new Map(shared.filters.map(({ aspect, sources }) => [aspect, sources[0]]));
 let view = [];
 let start = 0;
+// With this layout, `view` has one summary per document, and a page shows one document.
+const whole = () => form !== null && form.elements.layout.value === "documents";
+const size = () => (whole() ? 1 : PAGE);
 
 const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.get(verdict.aspect) === verdict.source;
 const many = shared.sources.length > 1;
@@ -141,6 +145,18 @@ function quotes(card, verdict) {
     place ? el("span", { class: "source-title", text: place }) : null, card.doc.text.slice(from, to)));
 }
 
+// Marks words that are in no other summary of the document.
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+const wordsOf = (text) => [...segmenter.segment(text)].filter((part) => part.isWordLike).map((part) => part.segment.toLowerCase());
+function said(card, text) {
+  if (!card.others) return text;
+  const parts = document.createDocumentFragment();
+  for (const { segment, isWordLike } of segmenter.segment(text)) {
+    parts.append(isWordLike && !card.others.has(segment.toLowerCase()) ? el("b", { text: segment }) : segment);
+  }
+  return parts;
+}
+
 function sentence(card, at) {
   const [from, to] = card.sentences[at];
   const mine = card.verdicts.filter((one) => one.unit === "sentence" && one.index === at && !one.foreign && shown(card, one));
@@ -162,7 +178,7 @@ function sentence(card, at) {
   return el("li", { class: `sent${main ? ` k-${main.style}` : ""}`, "data-at": at },
     el("div", { class: "hit", role: "button", tabindex: "0", "aria-expanded": "false", "aria-controls": id },
       el("span", { class: "num", text: at + 1 }),
-      el("span", { class: "said", dir: "auto", text: card.text.slice(from, to) }), chips),
+      el("span", { class: "said", dir: "auto" }, said(card, card.text.slice(from, to))), chips),
     el("div", { class: "why", id, hidden: true }));
 }
 
@@ -291,23 +307,70 @@ function scoreLine(card) {
   return line;
 }
 
-function build(card) {
-  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Source text", dir: "auto" }, marked(card.doc.text, [], card.doc.sources));
+function sourceBox(doc) {
+  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Source text", dir: "auto" }, marked(doc.text, [], doc.sources));
   const source = el("div", { class: "sourcebox" }, el("h4", { text: "Source" }), pane);
-  card.doc.references.forEach((text) => source.append(el("details", { class: "reference" },
+  doc.references.forEach((text) => source.append(el("details", { class: "reference" },
     el("summary", { text: "Reference summary" }), el("p", { dir: "auto", text }))));
+  return source;
+}
+
+const sign = (one) => el("span", { class: `chip ${one.style}`, title: `${one.decision}${by(one)}${one.reason ? ` — ${one.reason}` : ""}` }, el("span", { class: "sr", text: one.decision }));
+
+// One document with the summaries of all systems: a column per system, and a row per score and key fact.
+function board(number) {
+  const all = cards.filter((card) => card.document === number).sort((a, b) => a.system - b.system).map((card) => laid.get(card.id));
+  const words = all.map((card) => new Set(wordsOf(card.text)));
+  all.forEach((card, at) => { card.others = all.length > 1 ? new Set(words.flatMap((found, other) => (other === at ? [] : [...found]))) : null; });
+  const line = (head, differ, cells) => el("tr", { class: differ ? "differ" : null },
+    el("th", { scope: "row", dir: "auto" }, head, differ ? el("span", { class: "sr", text: " (systems differ)" }) : null), ...cells);
+  const body = el("tbody", {});
+  shared.columns.forEach(({ title, source, signature }, column) => {
+    const scores = all.map((card) => card.scores.find((score) => score.column === column));
+    if (!scores.some(Boolean)) return;
+    const names = shared.columns.filter((other) => other.title === title).length > 1 ? ` ${source}` : "";
+    const values = scores.map((score) => (!score ? "–" : score.value === null ? score.status : show(score.value)));
+    body.append(line(el("span", { title: signature, text: `${title}${names}` }), new Set(values).size > 1, values.map((text) => el("td", { class: "short", text }))));
+  });
+  body.prepend(line("verdicts", false, all.map((card) => el("td", { class: "strip" }, ...card.sentences.map((_, at) => {
+    const main = card.verdicts.find((one) => one.unit === "sentence" && one.index === at && one.aspect === "faithfulness" && !one.foreign && shown(card, one));
+    return main ? sign(main) : el("span", { class: "chip plain-value", text: "·" });
+  })))));
+  body.append(line("summary", false, all.map((card) => el("td", { id: `item-${card.id}`, tabindex: "-1", "data-card": card.id }, alerts(card), summaryBox(card)))));
+  const facts = new Map();
+  all.forEach((card, at) => card.verdicts.forEach((one) => {
+    if (one.unit !== "key_fact" || one.facts === null || one.foreign || !shown(card, one)) return;
+    const { origin, texts } = card.facts[one.facts];
+    if (origin === "summary") return;
+    const key = JSON.stringify([one.source, texts[one.index]]);
+    if (!facts.has(key)) facts.set(key, { text: texts[one.index] ?? "", found: all.map(() => null) });
+    facts.get(key).found[at] = one;
+  }));
+  for (const { text, found } of facts.values()) {
+    body.append(line(text, new Set(found.map((one) => one?.style)).size > 1, found.map((one) => el("td", {}, one ? sign(one) : "–"))));
+  }
+  const { doc } = all[0];
+  return el("article", { class: "card board", tabindex: "-1" },
+    el("header", { class: "card-head" }, el("h3", {}, bdi(doc.id)),
+      doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: doc.domain }),
+      el("span", { class: "small" }, "Keys: J next, K previous document. Bold words are in no other summary; tinted rows differ between systems.")),
+    el("div", { class: "pair" }, sourceBox(doc), el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Summaries of all systems" },
+      el("table", { class: "systems" }, el("thead", {}, el("tr", {}, el("td", {}), ...all.map((card) => el("th", { scope: "col" }, bdi(card.system))))), body))));
+}
+
+function build(card) {
   const node = el("article", { class: "card", id: `item-${card.id}`, tabindex: "-1", "data-card": card.id },
     el("header", { class: "card-head" },
       el("h3", {}, bdi(card.system), el("span", { class: "muted", text: " on " }), bdi(card.doc.id)),
       card.doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: card.doc.domain }),
       el("a", { class: "small", href: `#item-${card.id}`, text: "link" })),
     scoreLine(card), alerts(card),
-    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), source));
+    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), sourceBox(card.doc)));
   return node;
 }
 
 function highlight(node, card, spans, scroll) {
-  const pane = node.querySelector(".pane");
+  const pane = node.closest(".card").querySelector(".pane");
   pane.replaceChildren(marked(card.doc.text, spans, card.doc.sources));
   const first = pane.querySelector("mark");
   if (!first) return;
@@ -321,7 +384,7 @@ function highlight(node, card, spans, scroll) {
 
 function select(node, card, item, force) {
   const open = !item.classList.contains("on") || force;
-  for (const other of node.querySelectorAll(".sent")) {
+  for (const other of node.closest(".card").querySelectorAll(".sent")) {
     other.classList.remove("on", "flash");
     other.querySelector(".hit").setAttribute("aria-expanded", "false");
     other.querySelector(".why").hidden = true;
@@ -347,8 +410,8 @@ function select(node, card, item, force) {
 }
 
 list.addEventListener("click", (event) => {
-  const node = event.target.closest(".card");
-  if (!node) return;
+  const node = event.target.closest("[data-card]");
+  if (!node) return undefined;
   const card = laid.get(Number(node.dataset.card));
   const quote = event.target.closest(".quote");
   if (quote) return highlight(node, card, [[Number(quote.dataset.from), Number(quote.dataset.to)]], true);
@@ -366,9 +429,18 @@ list.addEventListener("click", (event) => {
   return undefined;
 });
 list.addEventListener("keydown", (event) => {
+  const step = { j: 1, k: -1 }[event.key];
+  if (step && whole() && !event.ctrlKey && !event.metaKey && !event.altKey && view[start + step]) {
+    start += step;
+    draw();
+    keepState();
+    list.firstElementChild.focus({ preventScroll: true });
+    byId("cards").scrollIntoView();
+    return;
+  }
   if (!event.target.classList.contains("hit") || (event.key !== "Enter" && event.key !== " ")) return;
   event.preventDefault();
-  const node = event.target.closest(".card");
+  const node = event.target.closest("[data-card]");
   select(node, laid.get(Number(node.dataset.card)), event.target.parentElement, false);
 });
 
@@ -387,7 +459,8 @@ fill(form.elements.system, shared.systems);
 fill(form.elements.domain, shared.domains);
 form.querySelector("[data-domains]").hidden = shared.domains.length === 0;
 shared.columns.forEach(({ title, source }, at) => form.elements.order.append(
-  el("option", { value: at, text: `lowest ${title}${many ? ` (${source})` : ""}` })));
+  ...["lowest", "highest"].map((end) => el("option", { value: `${end} ${at}`, text: `${end} ${title}${many ? ` (${source})` : ""}` }))));
+form.elements.show.append(...Object.keys(shared.kinds).map((name) => el("option", { value: `kind:${name}`, text: name })));
 form.elements.order.append(el("option", { value: "data", text: "by source text" }));
 
 // Searched texts are parsed at the first search and cached as plain text.
@@ -411,25 +484,35 @@ function apply() {
     && words.every((part) => holds(card, part)));
   if (order.value === "data") view.sort((a, b) => a.document - b.document || a.system - b.system);
   else if (order.value !== "") {
-    const value = shared.values[Number(order.value)];
+    const [end, column] = order.value.split(" ");
+    const value = shared.values[Number(column)];
+    const turned = end === "highest" ? -1 : 1;
     view.sort((a, b) => {
       const left = value[a.id], right = value[b.id];
       if (left === null || right === null) return (left === null) - (right === null);
-      return left - right || a.id - b.id;
+      return turned * (left - right) || a.id - b.id;
     });
+  }
+  if (whole()) {
+    const seen = new Set();
+    view = view.filter((card) => !seen.has(card.document) && seen.add(card.document));
   }
   start = 0;
   draw();
 }
 
 function draw() {
-  laid = new Map(view.slice(start, start + PAGE).map((card) => [card.id, read(card)]));
-  list.replaceChildren(...[...laid.values()].map(build));
+  const page = view.slice(start, start + size());
+  const shownCards = whole() ? cards.filter((card) => card.document === page[0]?.document) : page;
+  laid = new Map(shownCards.map((card) => [card.id, read(card)]));
+  list.replaceChildren(...(whole() ? page.map((card) => board(card.document)) : [...laid.values()].map(build)));
   if (!view.length) list.append(el("p", { class: "empty", text: "No summary matches these filters." }));
-  const last = Math.min(start + PAGE, view.length);
+  const last = Math.min(start + size(), view.length);
   pagers.forEach((pager, place) => {
     pager.hidden = false;
-    const count = el("span", { text: view.length ? `${grouped(start + 1)}–${grouped(last)} of ${grouped(view.length)}${view.length === cards.length ? "" : ` (${grouped(cards.length)} in total)`}` : `0 of ${grouped(cards.length)}` });
+    const total = whole() ? shared.documents.domain.length : cards.length;
+    const range = start + 1 === last ? grouped(last) : `${grouped(start + 1)}–${grouped(last)}`;
+    const count = el("span", { text: view.length ? `${range} of ${grouped(view.length)}${view.length === total ? "" : ` (${grouped(total)} in total)`}` : `0 of ${grouped(total)}` });
     if (place === 0) count.setAttribute("aria-live", "polite");
     const step = (label, to) => {
       const button = el("button", { type: "button", text: label });
@@ -437,14 +520,15 @@ function draw() {
       button.addEventListener("click", () => {
         start = to;
         draw();
+        keepState();
         byId("items").scrollIntoView();
       });
       return button;
     };
-    const steps = view.length > PAGE ? [step("Previous", start - PAGE), count, step("Next", start + PAGE)] : [count];
-    if (view.length > FEW * PAGE) {
+    const steps = view.length > size() ? [step("Previous", start - size()), count, step("Next", start + size())] : [count];
+    if (view.length > FEW * size()) {
       steps.unshift(step("First", 0));
-      steps.push(step("Last", Math.floor((view.length - 1) / PAGE) * PAGE));
+      steps.push(step("Last", Math.floor((view.length - 1) / size()) * size()));
     }
     pager.replaceChildren(...steps);
   });
@@ -453,22 +537,47 @@ function draw() {
 function go(id) {
   const card = cards[id];
   if (!card) return;
-  if (!view.includes(card)) {
+  const place = () => view.findIndex((one) => (whole() ? one.document === card.document : one === card));
+  if (place() < 0) {
     form.reset();
     [...form.querySelectorAll("[name=by]")].forEach((one) => { one.value = chosen.get(one.dataset.aspect); });
     apply();
   }
   if (!byId(`item-${id}`)) {
-    start = Math.floor(view.indexOf(card) / PAGE) * PAGE;
+    start = Math.floor(place() / size()) * size();
     draw();
   }
   const node = byId(`item-${id}`);
   node.focus({ preventScroll: true });
   node.scrollIntoView({ block: "start" });
 }
+// The filters are kept in the address, so that a link or the browser's history restores them.
+const named = () => [...form.elements].filter((one) => one.name && one.name !== "by");
+function keepState() {
+  const state = new URLSearchParams();
+  for (const one of named()) if (one.value) state.set(one.name, one.options && /\d$/.test(one.value) ? one.selectedOptions[0].text : one.value);
+  for (const [aspect, source] of chosen) if (source !== shared.filters.find((one) => one.aspect === aspect).sources[0]) state.set(`by ${aspect}`, shared.sources[source]);
+  if (start) state.set("page", start / size() + 1);
+  history.replaceState(null, "", `${location.pathname}${location.search}${state.size ? `#?${state}` : ""}`);
+}
 function fromHash() {
   const found = /^#item-(\d+)$/.exec(location.hash);
-  if (found) go(Number(found[1]));
+  if (found) return go(Number(found[1]));
+  if (!form || !location.hash.startsWith("#?")) return undefined;
+  const state = new URLSearchParams(location.hash.slice(2));
+  for (const one of named()) {
+    const value = state.get(one.name) ?? "";
+    one.value = one.options ? [...one.options].find((option) => option.value === value || (value && option.text === value))?.value ?? "" : value;
+  }
+  for (const one of form.querySelectorAll("[name=by]")) {
+    const at = shared.sources.indexOf(state.get(`by ${one.dataset.aspect}`));
+    if (at >= 0) chosen.set(one.dataset.aspect, Number((one.value = at)));
+  }
+  apply();
+  const from = (Number(state.get("page")) - 1) * size();
+  if (from > 0 && from < view.length) { start = from; draw(); }
+  byId("items").scrollIntoView();
+  return undefined;
 }
 document.addEventListener("click", (event) => {
   const jump = event.target.closest(".jump");
@@ -483,10 +592,11 @@ form.addEventListener("input", (event) => {
   if (event.target.name === "by") {
     chosen.set(event.target.dataset.aspect, Number(event.target.value));
     draw();
+    keepState();
     return;
   }
   clearTimeout(waiting);
-  waiting = setTimeout(apply, event.target.name === "text" ? 150 : 0);
+  waiting = setTimeout(() => { apply(); keepState(); }, event.target.name === "text" ? 150 : 0);
 });
 apply();
 fromHash();
