@@ -18,8 +18,8 @@ from summeter.text.rouge import rouge_l, rouge_n
 from summeter.text.spans import paragraph_spans
 from summeter.text.split import SentenceNotFoundError, locate, split
 
-SIZE = 20_000
-QUICK = 0.2
+SIZE = 10_000
+QUICK = 0.05
 """Seconds in which a quadratic algorithm cannot read SIZE characters."""
 PLAIN = "The old mill was sold by Ada Ruiz for 12 pounds in May."
 
