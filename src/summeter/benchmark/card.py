@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isclose
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from pydantic import Field, field_serializer, field_validator, model_validator
@@ -124,18 +124,6 @@ class ReleaseSettings(StepSettings):
         return {"secret": pseudonym("", self.secret.read_bytes().strip()) if self.secret.is_file() else "missing"}
 
 
-class ReleaseInfo(NamedTuple):
-    """What the descriptions of a release contain besides the data.
-
-    `duplicates` contains the groups of near-duplicates, and `files` the SHA-256 of each described file, by name.
-    """
-
-    settings: ReleaseSettings
-    history: Sequence[StepRecord]
-    duplicates: Sequence[Sequence[str]]
-    files: Mapping[str, str]
-
-
 def pseudonym(name: str, secret: bytes) -> str:
     """Return the pseudonym of an annotator.
 
@@ -186,9 +174,14 @@ def is_human(signature: str) -> bool:
     return signature.startswith("human.")
 
 
-def card_text(data: Dataset, info: ReleaseInfo) -> str:
-    """Return the content of README.md: metadata for the Hugging Face Hub, and all tables."""
-    settings, splits = info.settings, splits_of(data)
+def card_text(
+    data: Dataset, settings: ReleaseSettings, history: Sequence[StepRecord], duplicates: Sequence[Sequence[str]]
+) -> str:
+    """Return the content of README.md: metadata for the Hugging Face Hub, and all tables.
+
+    `duplicates` contains the groups of near-duplicates.
+    """
+    splits = splits_of(data)
     metadata: dict[str, Any] = {"pretty_name": settings.name, "language": [settings.language]}
     if settings.licence:
         metadata["license"] = settings.licence.lower()
@@ -214,10 +207,10 @@ def card_text(data: Dataset, info: ReleaseInfo) -> str:
         cells = [[row[column] for column in columns.values()] for row in rows]
         show: list[Callable[[Any], str]] = [str, str, str, str, number]
         agreement = [Table.of(list(columns), cells, align="llllrrrl", show=show, title="Agreement of the annotators")]
-    tables = (_splits(data), _sources(data), *shown, *agreement, _history(info.history))
+    tables = (_splits(data), _sources(data), *shown, *agreement, _history(history))
     parts += (table.markdown() for table in tables)
-    if info.duplicates:
-        groups = "; ".join(", ".join(escape_markdown(name) for name in group) for group in info.duplicates)
+    if duplicates:
+        groups = "; ".join(", ".join(escape_markdown(name) for name in group) for group in duplicates)
         parts.append(f"Near-duplicates, each group in one split: {groups}.")
     known = {
         "Licence": settings.licence,
@@ -236,7 +229,7 @@ def card_text(data: Dataset, info: ReleaseInfo) -> str:
     return f"---\n{text}---\n\n" + "\n".join(f"{part.rstrip()}\n" for part in parts if part)
 
 
-def datasheet_text(data: Dataset, info: ReleaseInfo) -> str:
+def datasheet_text(data: Dataset, settings: ReleaseSettings, history: Sequence[StepRecord]) -> str:
     """Return the content of DATASHEET.md: answers from the steps' records and the settings."""
     sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
     listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
@@ -244,9 +237,9 @@ def datasheet_text(data: Dataset, info: ReleaseInfo) -> str:
     fetched = (
         f" {withheld} of them are released as ids only; `fetch_documents.py` adds their texts." if withheld else ""
     )
-    dropped = [f"{record.step}: {why} ({count})" for record in info.history for why, count in record.dropped.items()]
+    dropped = [f"{record.step}: {why} ({count})" for record in history for why, count in record.dropped.items()]
     steps = []
-    for position, record in enumerate(info.history, 1):
+    for position, record in enumerate(history, 1):
         counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in record.counts_out.items())
         steps.append(f"{position}. {record.step} (seed {record.seed}): {counts or 'no data'}.")
     recorded = {
@@ -256,13 +249,13 @@ def datasheet_text(data: Dataset, info: ReleaseInfo) -> str:
         else "The steps left nothing out.",
         "How were the documents acquired?": f"By source: {listed}.{fetched}",
         "How were the data processed?": " ".join(steps),
-        "Under which licence is it distributed?": info.settings.licence or EMPTY,
+        "Under which licence is it distributed?": settings.licence or EMPTY,
     }
-    lines = [f"# Datasheet of {escape_markdown(info.settings.name)} {info.settings.version}", ""]
+    lines = [f"# Datasheet of {escape_markdown(settings.name)} {settings.version}", ""]
     for question, answer in recorded.items():
         lines += [f"## {question}", "", answer, ""]
     for name, field in Datasheet.model_fields.items():
-        answer = (getattr(info.settings.datasheet, name) or "").strip()
+        answer = (getattr(settings.datasheet, name) or "").strip()
         lines += [f"## {field.description}", "", answer or EMPTY, ""]
     return "\n".join(lines)
 
@@ -362,13 +355,16 @@ _FIELDS: dict[str, dict[str, str]] = {
 """Columns and their types, by type of file. A column is described only if every line has it."""
 
 
-def croissant_text(data: Dataset, info: ReleaseInfo) -> str:
-    """Return the metadata in JSON-LD, in the Croissant format 1.0 (MLCommons, 2024)."""
+def croissant_text(data: Dataset, settings: ReleaseSettings, files: Mapping[str, str]) -> str:
+    """Return the metadata in JSON-LD, in the Croissant format 1.0 (MLCommons, 2024).
+
+    `files` maps the names of the described files to their SHA-256.
+    """
     rows: dict[str, Iterable[Any]] = {DOCUMENTS: data.documents.values(), SUMMARIES: data.summaries}
     if any(document.key_facts for document in data.documents.values()):
         rows[KEY_FACTS] = ()
     rows |= {f"{JUDGMENTS}/{name}.jsonl": data.judgments(name) for name in data.judgment_sets}
-    files, records = [], []
+    distribution, records = [], []
     for name, file_rows in rows.items():
         stem = name.removesuffix(".jsonl")
         fields = []
@@ -386,8 +382,7 @@ def croissant_text(data: Dataset, info: ReleaseInfo) -> str:
             )
         records.append({"@type": "cr:RecordSet", "@id": stem, "name": stem, "field": fields})
         file = {"@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": name}
-        files.append({**file, "encodingFormat": "application/jsonlines", "sha256": info.files[name]})
-    settings = info.settings
+        distribution.append({**file, "encodingFormat": "application/jsonlines", "sha256": files[name]})
     known = {
         "license": settings.licence,
         "citeAs": settings.citation,
@@ -403,7 +398,7 @@ def croissant_text(data: Dataset, info: ReleaseInfo) -> str:
         "version": settings.version,
         "inLanguage": settings.language,
         **{name: value for name, value in known.items() if value},
-        "distribution": files,
+        "distribution": distribution,
         "recordSet": records,
     }
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"

@@ -27,7 +27,6 @@ from summeter.benchmark.card import (
     CROISSANT,
     DATASHEET,
     PARQUET,
-    ReleaseInfo,
     ReleaseSettings,
     agreements,
     card_text,
@@ -93,9 +92,9 @@ def release_of(
     }
 
     def finish(folder: Path) -> None:
-        info = ReleaseInfo(settings, history, duplicates, file_hashes(folder))
-        for name, text in ((CARD, card_text), (DATASHEET, datasheet_text), (CROISSANT, croissant_text)):
-            write_text(folder / name, text(data, info))
+        write_text(folder / CROISSANT, croissant_text(data, settings, file_hashes(folder)))
+        write_text(folder / CARD, card_text(data, settings, history, duplicates))
+        write_text(folder / DATASHEET, datasheet_text(data, settings, history))
         if any(document.is_withheld for document in data.documents.values()):
             write_text(folder / FETCH, inspect.getsource(fetch_documents))
         for name in splits_of(data):
