@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from summeter.records import Document, Summary, UsageError
@@ -115,19 +115,13 @@ class _LazyContext(Context):
     """A context that is created when one of its fields is first read."""
 
     def __init__(self, make: Callable[[], Context]) -> None:
-        object.__setattr__(self, "_make", make)
+        vars(self)["_make"] = make
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in _FIELDS:
-            made = vars(self).get("_made")
-            if made is None:
-                made = vars(self)["_make"]()
-                object.__setattr__(self, "_made", made)
-            return getattr(made, name)
-        return super().__getattribute__(name)
-
-
-_FIELDS = frozenset(("domains", "splits", "categories", "extra"))
+    def __getattr__(self, name: str) -> Any:  # called for a field only while it is missing
+        if name not in {each.name for each in fields(Context)}:
+            raise AttributeError(name)
+        vars(self).update(vars(self._make()))
+        return vars(self)[name]
 
 
 def _joined(first: Mapping[Key, str | None], second: Mapping[Key, str | None]) -> dict[Key, str | None]:
