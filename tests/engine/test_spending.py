@@ -175,7 +175,7 @@ class TestBudget:
         with StubServer(behave) as server:
             for sessions in (1, 2):
                 with pytest.raises(CapabilityError, match="without log-probabilities"):
-                    evaluate(rows(1)[:1], ["geval"], models=MODEL, out=tmp_path / "run", base_url=server.url,
+                    evaluate(rows(1)[:1], ["geval[logprob]"], models=MODEL, out=tmp_path / "run", base_url=server.url,
                              prices=prices)  # fmt: skip
                 used = Run(tmp_path / "run").manifest.usage[MODEL]
                 assert (used.calls, used.failures, len(server.calls)) == (1, sessions, 1 + sessions)

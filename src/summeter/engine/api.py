@@ -28,13 +28,14 @@ from summeter.engine.plan import (
     Job,
     RunPlan,
     WorkItem,
+    chosen,
     items_left,
     make_plan,
     replay_plans,
     work_items,
 )
 from summeter.engine.progress import Progress, in_notebook
-from summeter.engine.roles import contexts
+from summeter.engine.roles import contexts, possible_variants
 from summeter.engine.runs import Run, copy_stores, finish, new_manifest
 from summeter.engine.spending import Spending, spending, spent_before, with_usage
 from summeter.engine.sync import run_sync
@@ -119,8 +120,13 @@ async def evaluate_async(
     """Judge summaries like `evaluate`, for callers that have a running event loop."""
     recorded = None if replay is None else read_manifest(Path(replay))
     settings = Options.of(**options)
+    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     if recorded is None:
-        plans = [make_plan(data, evaluators, models, settings)]
+        judges = chosen(evaluators)
+        plan = make_plan(data, judges, models, settings)
+        before = read_manifest(folder) if (folder / MANIFEST).exists() else None
+        variants = await possible_variants(judges, plan.models, settings, before, send=True)
+        plans = [plan if variants == judges else plan.with_evaluators(variants)]
     else:
         plans = replay_plans(data, evaluators, models, settings, recorded)
     if executor is not None:
@@ -129,7 +135,6 @@ async def evaluate_async(
                 Parameter("executor"), f" must be a ProcessExecutor(...) or a RayExecutor(...), not {executor!r}"
             )
         executor.check()
-    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     for plan in plans:
         run = await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor)
     return run

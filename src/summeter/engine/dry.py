@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.plan import Data, Evaluators, Job, RunPlan, make_plan, work_items
+from summeter.engine.plan import Data, Evaluators, Job, RunPlan, chosen, make_plan, work_items
 from summeter.engine.progress import Progress
-from summeter.engine.roles import contexts
+from summeter.engine.roles import contexts, possible_variants
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker, toolbox
@@ -87,10 +87,13 @@ def dry_run(
     their schema. A call that several evaluators share is counted for the first of them; stored calls are not counted.
     """
     # No model is downloaded: a missing model is counted under the name by which it was given.
-    plan = make_plan(data, evaluators, models, Options.of(**options), fetch=False)
+    judges = chosen(evaluators)
+    plan = make_plan(data, judges, models, Options.of(**options), fetch=False)
     table = prices(plan.options.prices)
     run = None if out is None or not (Path(out) / MANIFEST).exists() else Run(out)
     before = None if run is None else run.manifest
+    variants = run_sync(possible_variants(judges, plan.models, plan.options, before, send=False))
+    plan = plan if variants == judges else plan.with_evaluators(variants)
     plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, before, load=False)))
     done = DoneItems() if run is None else run.done()
 

@@ -154,6 +154,10 @@ class RunPlan(NamedTuple):
     networks: dict[str, BoundNetwork]
     contexts: Mapping[str, ModelContext] = MappingProxyType({})
 
+    def with_evaluators(self, evaluators: Sequence[Evaluator]) -> RunPlan:
+        """Return the plan of a run of other evaluators with the same roles."""
+        return _plan(self.data, evaluators, self.models, self.options, self.networks)
+
     def asking(self, role: str) -> Settings:
         """Return the call settings of the model in a role."""
         options, context = self.options, self.options.context_of(role)

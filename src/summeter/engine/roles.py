@@ -7,6 +7,7 @@ stored context length, and so does a resumed run unless the server now reports a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,11 +17,15 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.context_length import context_lengths
 from summeter.models.networks import ModelTask
 from summeter.models.providers.provider import Options as EndpointOptions
+from summeter.models.resolve import lacks_logprobs
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.runs.manifest import Manifest, ModelContext
 
 if TYPE_CHECKING:
     from summeter.models.local.load import BoundNetwork
+
+
+log = logging.getLogger(__name__)
 
 
 def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
@@ -182,6 +187,50 @@ def local_models(
                 raise
             found[role] = BoundNetwork(role, task, text)
     return found
+
+
+# ---- log-probabilities ----
+
+
+async def possible_variants(
+    evaluators: Sequence[Evaluator], models: Mapping[str, str], options: Options, before: Manifest | None, *, send: bool
+) -> list[Evaluator]:
+    """Return the evaluators, in the variant without log-probabilities where the model of the role "judge" gives none.
+
+    The choice of an earlier session (`before`) is kept. Otherwise, one short request is sent to the model, or, without
+    `send`, only vendors that are known to give no log-probabilities count. A warning names each replaced evaluator.
+    """
+
+    def recorded(evaluator: Evaluator) -> bool:
+        judges = () if before is None else before.judges
+        known = [(judge.name, judge.settings, judge.models.get("judge")) for judge in judges]
+        parts = [
+            (each.name, each.model_dump(mode="json", exclude_defaults=True), model) for each in parts_of([evaluator])
+        ]
+        return all(part in known for part in parts)
+
+    model, lacks, chosen = models.get("judge"), None, []
+    for evaluator in evaluators:
+        variant = evaluator.without_logprobs()
+        if variant is None or model is None or recorded(evaluator):
+            chosen.append(evaluator)
+            continue
+        if not recorded(variant):
+            if lacks is None:
+                endpoint = EndpointOptions(options.base_url, options.timeout)
+                lacks = await lacks_logprobs(model, endpoint, options.temperature, send=send)
+            if not lacks:
+                chosen.append(evaluator)
+                continue
+        log.warning(
+            "%s gives no log-probabilities, so %s takes the mean of several replies at temperature 1 "
+            "(20 calls per summary and aspect; %s[single] makes one)",
+            model,
+            evaluator.name,
+            evaluator.name,
+        )
+        chosen.append(variant)
+    return chosen
 
 
 # ---- context lengths ----

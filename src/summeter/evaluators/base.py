@@ -325,6 +325,14 @@ class Evaluator(BaseModel):
         """
         return self
 
+    def without_logprobs(self) -> Evaluator | None:
+        """Return the variant for models that give no log-probabilities.
+
+        Return None if no log-probabilities are needed, if there is no such variant, or if the user's settings exclude
+        it. Default: None.
+        """
+        return None
+
     def incompatible(self, systems: Collection[str]) -> str | None:
         """Return why data with summaries by these systems cannot be judged, or None if they can."""
         if self.pairwise and len(systems) < 2:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from summeter.models.base import LLM
+from summeter.models.base import LLM, Message, Request
 from summeter.models.layers.balance import Balanced, Server
 from summeter.models.layers.base import Checked
 from summeter.models.layers.batches import Batches, refuse_pending
@@ -32,7 +32,7 @@ from summeter.models.providers.provider import (
     provider_names,
 )
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import Parameter, UsageError
+from summeter.records import CapabilityError, Parameter, SummeterError, UsageError
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
 from summeter.runs.usage import Usage
@@ -73,6 +73,36 @@ def resolve(
         raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
     overrides = {} if environ is None else {"environ": environ}
     return provider.open(name, Options(base_url, timeout, max_connections, **overrides))
+
+
+async def lacks_logprobs(model: str, options: Options, temperature: float | None, *, send: bool = True) -> bool:
+    """Return whether a model is known to give no log-probabilities.
+
+    One short request is sent, unless the vendor is known not to support them. Without `send`, no request is sent. Any
+    other error, such as a missing key, says nothing about log-probabilities; it is reported when the run begins.
+    Scripted models are not asked.
+    """
+    if model.startswith("scripted/"):
+        return False
+    question = Message(role="user", content="Answer with the number 1.")
+    request = Request(model=model, messages=(question,), temperature=temperature, max_tokens=16, top_logprobs=20)
+    try:
+        url = base_urls(options.base_url)[0]
+        llm = resolve(model, base_url=url, timeout=options.timeout, environ=options.environ)
+    except UsageError:
+        return False
+    try:
+        if send:
+            await llm.complete(request)
+        elif isinstance(llm, HttpLLM):
+            llm.payload(request)
+    except CapabilityError as error:
+        return error.lacks == "logprobs"
+    except SummeterError:
+        return False
+    finally:
+        await llm.close()
+    return False
 
 
 def parse_binding(text: str) -> tuple[str, str]:

@@ -6,10 +6,11 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from summeter.evaluators.base import Evaluator
 from summeter.evaluators.geval.weights import weigh
 from summeter.evaluators.rating.judge import POINTS, Rating, RatingJudge
 from summeter.evaluators.rating.reading import score_in
@@ -40,13 +41,22 @@ def sampled_by_draws(fields: Any) -> Any:
     return {**fields, "scoring": scoring}
 
 
+JudgeT = TypeVar("JudgeT", bound=Evaluator)
+
+
+def sampled_unless_chosen(judge: JudgeT) -> JudgeT | None:
+    """Return a judge with `scoring=sample` in place of the default, or None if the user has chosen `scoring`."""
+    return None if "scoring" in judge.model_fields_set else judge.model_copy(update={"scoring": "sample"})
+
+
 class ScoreForm(RatingJudge):
     """A judge that fills in a form which contains only a score from 1 to 5.
 
     If `scoring` is "logprob", the score is the mean of 1 to 5 weighted by the probabilities of the score's token (20
-    alternatives, renormalised over the five scores); it is an error if the server returns no log-probabilities. If it
-    is "sample", the score is the mean of `draws` replies at temperature 1 (default: 20); setting `draws` implies
-    "sample". If it is "single", the score is that of one reply.
+    alternatives, renormalised over the five scores). This is the default, which a run replaces by "sample" if the model
+    gives no log-probabilities; if you set it, that is an error. If `scoring` is "sample", the score is the mean of
+    `draws` replies at temperature 1 (default: 20); setting `draws` implies "sample". If it is "single", the score is
+    that of one reply.
 
     Writes one judgment per summary, with a value in [1, 5]. The reason contains the five probabilities and the
     probability outside the scale, or the counts of the sampled scores. Unusable samples are left out and counted; the
@@ -75,6 +85,10 @@ class ScoreForm(RatingJudge):
         if self.scoring == "sample":
             sampling = {**(sampling or {}), "t": 1}
         return super().sign(models, splitter, sampling)
+
+    def without_logprobs(self) -> Self | None:
+        """Return the judge with samples, unless `scoring` was set."""
+        return sampled_unless_chosen(self)
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """Return the score in the JSON object, which must be a whole number."""

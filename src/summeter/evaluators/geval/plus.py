@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator, Role
-from summeter.evaluators.geval.common import ScoreForm, Scoring, sampled_by_draws
+from summeter.evaluators.geval.common import ScoreForm, Scoring, sampled_by_draws, sampled_unless_chosen
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, field, keyed_schema, read_entries, yes
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
@@ -110,6 +110,10 @@ class GEvalPlus(Evaluator):
     prompts: PromptFolder | None = None
 
     _sampled_by_draws = model_validator(mode="before")(sampled_by_draws)
+
+    def without_logprobs(self) -> Self | None:
+        """Return the bundle with samples, unless `scoring` was set or only faithfulness is judged."""
+        return None if self.aspect == FAITHFULNESS else sampled_unless_chosen(self)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
