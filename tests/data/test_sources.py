@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import summeter
+from summeter.cli.main import main
 from summeter.data import folder, streaming
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.exports import export, write_hub
 from summeter.meta.texts import Texts
-from summeter.records import InputError, Source, Span
+from summeter.records import InputError, Source, Span, UsageError
 
 AGENDA, TRANSCRIPT = "Budget. Hiring plan", "Ann: We approve 40,000 euros. Ben: Hiring starts in May."
 MEETING: dict[str, Any] = {
@@ -147,3 +148,21 @@ def test_the_report_and_the_gate_name_the_source_of_evidence(tmp_path: Path) -> 
     assert [evidence[2] for evidence in pieces["summary-0"]["verdicts"]["inDocument"][0]] == places
     assert pieces["document-1"]["sources"] == []
     assert {len(each) for each in pieces["summary-1"]["verdicts"]["inDocument"][0]} == {2}
+
+
+def test_each_source_can_be_a_document_of_its_own(tmp_path: Path) -> None:
+    data = load([MEETING, {**MEETING, "system": "b"}, PLAIN])
+    alone = data.by_source()
+    assert list(alone.documents) == ["m1/agenda", "m1/2", "d1"]
+    second = alone.documents["m1/2"]
+    assert (second.text, second.sources) == (TRANSCRIPT, ())
+    assert second.sentence_texts == ("Ann: We approve 40,000 euros.", "Ben: Hiring starts in May.")
+    assert [(each.document_id, each.system) for each in alone.summaries[:4]] == [
+        ("m1/agenda", "system"), ("m1/agenda", "b"), ("m1/2", "system"), ("m1/2", "b"),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="m1/agenda"):
+        load([{**PLAIN, "doc_id": "m1/agenda"}, MEETING]).by_source()
+    export(data, tmp_path / "rows.jsonl")
+    with pytest.raises(SystemExit, match="0"):
+        main(["data", "export", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "a.csv"), "--by-source"])
+    assert content(load(tmp_path / "a.csv")) == content(alone)

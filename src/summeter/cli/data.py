@@ -309,6 +309,9 @@ def export(
         ),
     ] = None,
     *, reading: Reading, language: Language = "en",
+    by_source: Annotated[
+        bool, typer.Option("--by-source", help="Write each source as a document DOC_ID/SOURCE, without judgments.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA as flat rows, and its judgments as a second table.
@@ -326,6 +329,8 @@ def export(
     if output != "-" and target != "hub":
         check_files(output, force=force)  # before DATA is read, which may be slow
     dataset = read_data(data, reading, language=language)
+    if by_source:
+        dataset = dataset.by_source()
     if target in TASKS:
         typer.echo(f"{write_tasks(dataset, output, target)} tasks written to {output}", err=True)
         return

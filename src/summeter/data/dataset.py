@@ -376,6 +376,27 @@ class Dataset:
             fact_origins=origins.of(kept) if isinstance(origins, StoredMapping) else origins,
         )
 
+    def by_source(self) -> Dataset:
+        """Return a dataset with a document for each source, so that a judge can be asked about each source alone.
+
+        The source `agenda` of the document `m1` becomes the document `m1/agenda`, with all summaries of `m1`. Documents
+        without sources stay as they are. Human judgments, which are about all sources together, are left out. Raises
+        UsageError if two documents would have the same id.
+        """
+        documents: dict[str, Document] = {}
+        summaries: list[Summary] = []
+        for document, of_document in self.items():
+            for source in document.sources or (None,):
+                one = document if source is None else document.only(source)
+                if one.id in documents:
+                    raise UsageError(
+                        f"two documents would have the id {one.id!r}; rename one of the documents or sources"
+                    )
+                documents[one.id] = one
+                summaries += (each.model_copy(update={"document_id": one.id}) for each in of_document)
+        card = self._card.model_copy(update={"counts": {}, "files": {}})
+        return Dataset(documents, summaries, {}, card)
+
     def without_column(self, name: str) -> Dataset:
         """Return the dataset without an unknown column of the summaries."""
         summaries = (

@@ -148,6 +148,17 @@ class Document(Record):
             for source in self.sources
         ] or self.text
 
+    def only(self, source: Source) -> Document:
+        """Return the document `ID/SOURCE` that consists of one source, with the same other fields."""
+        sentences = (
+            Span(of="document", start=each.start - source.start, end=each.end - source.start)
+            for each in self.sentences
+            if source.start <= each.start and each.end <= source.end
+        )
+        text = self.text[source.start : source.end]
+        changes = {"id": f"{self.id}/{source.id}", "text": text, "sources": (), "sentences": tuple(sentences)}
+        return self.model_copy(update=changes)
+
     @property
     def parts(self) -> list[tuple[int, int]]:
         """The offsets (start, end) of the sources or, if there are none, of the text."""
