@@ -67,6 +67,7 @@ def shown(page: str) -> list[str]:
         ("", ["cedar bridge", "cedar talk", "aster bridge", "aster talk"]),  # lowest composite first
         ("system=aster", ["aster bridge", "aster talk"]),
         ("system=aster&domain=news", ["aster bridge"]),
+        ("system=aster&document=talk", ["aster talk"]),
         ("error=any", ["cedar bridge"]),
         ("error=entity+error&judge=mock.fact_check", ["cedar bridge"]),
         ("error=any&judge=second", []),
@@ -90,7 +91,7 @@ def test_filters_are_in_the_address(tmp_path: Path, query: str, wanted: list[str
     assert status == 200
     assert shown(page) == wanted, query
     for name, value in (pair.split("=") for pair in query.split("&") if "nobody" not in query and pair):
-        if name not in {"text", "page"}:
+        if name not in {"text", "page", "document"}:
             chosen = re.findall(rf'<select name="{name}">.*?</select>', page)[0]
             assert f'<option value="{value.replace("+", " ")}" selected>' in unescape(chosen)
 

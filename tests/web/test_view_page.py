@@ -86,6 +86,9 @@ def test_filters_evidence_and_calls(visit: Callable[..., Any], tmp_path: Path) -
     expect(page.locator(".calls pre")).to_have_text([f"Is this true? {xss.CORPUS[0]}", xss.CORPUS[3]])
     page.get_by_role("link", name="Reset").click()
     expect(page.locator(".card")).to_have_count(4)
+    page.get_by_role("link", name="link").last.click()
+    expect(page.locator(".card")).to_have_count(1)
+    assert page.url.endswith("?document=talk&system=aster")
 
 
 def test_hostile_texts_do_nothing(visit: Callable[..., Any], tmp_path: Path) -> None:

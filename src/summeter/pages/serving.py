@@ -59,11 +59,13 @@ def _is_ip_address(host: str) -> bool:
     return True
 
 
-async def serve(app: web.Application, host: str, port: int, ready: Callable[[str], None]) -> None:
+async def serve(
+    app: web.Application, host: str, port: int, ready: Callable[[str], None], *remedy: str | Parameter
+) -> None:
     """Serve an application until the task is cancelled or SIGINT or SIGTERM is received.
 
-    `ready` is called with the server's address as soon as the server accepts requests. Raises UsageError if the server
-    cannot listen on the address.
+    `ready` is called with the server's address as soon as the server accepts requests. Raises UsageError, which
+    ends with `remedy`, if the server cannot listen on the address.
     """
     logging.getLogger("aiohttp.server").addFilter(_is_server_error)
     runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=5)
@@ -73,12 +75,7 @@ async def serve(app: web.Application, host: str, port: int, ready: Callable[[str
             await web.TCPSite(runner, host, port).start()
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(
-                f"cannot listen on {host}, port {port}: {reason}; choose another ",
-                Parameter("host"),
-                " or ",
-                Parameter("port"),
-            ) from error
+            raise UsageError(f"cannot listen on {host}, port {port}: {reason}; choose another ", *remedy) from error
         bound = runner.addresses[0]
         shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         ready(f"http://{shown}:{bound[1]}")

@@ -30,7 +30,7 @@ from summeter.report.words import gloss
 from summeter.runs.readers import Known, RunReader, SummaryReader, human_reader, key_fact_lists
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import RunTotals
-from summeter.scoring import JudgmentTable, Score, ScoreTable, SystemTable
+from summeter.scoring import JudgmentTable, Records, Score, ScoreTable, SystemTable
 from summeter.scoring.table import Categorical, Question
 from summeter.stats.base import Ints
 
@@ -45,7 +45,7 @@ _MEMORY = "400MB"
 _BATCH = 5000
 _TABLES = """
 CREATE TABLE about (value VARCHAR);
-CREATE TABLE documents (document INTEGER, domain VARCHAR, words VARCHAR, record VARCHAR);
+CREATE TABLE documents (document INTEGER, id VARCHAR, domain VARCHAR, words VARCHAR, record VARCHAR);
 CREATE TABLE summaries (item INTEGER, document INTEGER, system VARCHAR, words VARCHAR, record VARCHAR);
 CREATE TABLE facts (list_id VARCHAR, record VARCHAR);
 CREATE TABLE scores (item INTEGER, question INTEGER, model VARCHAR, value DOUBLE, n BIGINT, missing BIGINT,
@@ -65,10 +65,12 @@ FROM judged LEFT JOIN votes USING (item, aspect, unit, "index", list_id) ORDER B
 class Filters(NamedTuple):
     """What a page shows: the parameters of its address.
 
-    `error` is a type of error, or "any". `people` is "differ" for the summaries on which a judge and people disagree. A
-    judgment must meet `judge`, `error`, `status` and `people` together. `order` is a title in `RunIndex.orders`.
+    `document` is the id of a document. `error` is a type of error, or "any". `people` is "differ" for the summaries on
+    which a judge and people disagree. A judgment must meet `judge`, `error`, `status` and `people` together. `order` is
+    a title in `RunIndex.orders`.
     """
 
+    document: str = ""
     system: str = ""
     domain: str = ""
     judge: str = ""
@@ -100,7 +102,7 @@ class RunIndex:
         try:
             self._open(file)
         except (duckdb.Error, ValueError):  # it is missing, damaged, or about another state of the run
-            note(f"writing an index of {folder}, which takes 20 seconds for a million judgments")
+            note(f"writing an index of {folder}")
             build(self.run, file, self.stamp)
             self._open(file)
 
@@ -176,6 +178,8 @@ class RunIndex:
             conditions.append(condition)
             values.extend(needed)
 
+        if filters.document:
+            add("document IN (SELECT document FROM documents WHERE id = ?)", filters.document)
         if filters.system:
             add("system = ?", filters.system)
         if filters.domain:
@@ -281,7 +285,7 @@ def build(run: RunFolder, file: Path, known_stamp: str) -> None:
     """Write the index of a run to `file`, which is replaced when the index is complete."""
     import duckdb
 
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # indexes contain the texts of runs
     new = file.with_suffix(f".{os.getpid()}.new")
     try:
         with duckdb.connect(new, config={"memory_limit": _MEMORY, "temp_directory": str(new.with_suffix(".tmp"))}) as c:
@@ -308,7 +312,7 @@ class _Builder:
     def _stored_documents(self, judged: Container[tuple[str, str]]) -> Iterator[Document]:
         """Yield the documents, and store them with their judged summaries."""
         keys: list[int] = []
-        documents: list[list[Any]] = [[], [], [], []]
+        documents: list[list[Any]] = [[], [], [], [], []]
         summaries: list[list[Any]] = [[], [], [], [], []]
         for document, of_document in self.run.data.items():
             yield document
@@ -316,7 +320,7 @@ class _Builder:
             if document.domain is not None:
                 self.domains[document.domain] = None
             words = f"{document.id} {document.text}".lower()
-            _append(documents, number, document.domain, words, document.model_dump_json())
+            _append(documents, number, document.id, document.domain, words, document.model_dump_json())
             for summary in of_document:
                 if (document.id, summary.system) in judged:
                     words = f"{summary.system} {summary.text}".lower()
@@ -390,6 +394,7 @@ class _Builder:
         self._insert("scores", [cell[item >= 0] for cell in cells])
         self.connection.execute("UPDATE scores SET value = NULL WHERE isnan(value)")
         lead = totals.systems.lead()
+        means = totals.systems if len(totals.systems) or not totals.pairs else Records(totals.pairs)
         return {
             "questions": [question[:3] for question in questions],
             "lead": -1 if lead is None else questions.index(Question(*lead)),
@@ -400,7 +405,7 @@ class _Builder:
             "errors": sorted({key.error_type for key in totals.tally if key.wrong and key.error_type}),
             "statuses": totals.statuses,
             "people": bool(self.connection.execute("SELECT count(*) FROM votes").fetchall()[0][0]),
-            "means": totals.systems.table().html(),
+            "means": means.table().html(),
             "summaries": len(self.keys),
         }
 

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from summeter.pages import serving
 from summeter.pages.templates import one_file, shell_values
-from summeter.records import InputError, SummeterError, UsageError
+from summeter.records import InputError, Parameter, SummeterError, UsageError
 from summeter.report.embedded import embedded_json
 from summeter.report.rendering import SCRIPT, STYLE
 from summeter.report.words import ALARM, STATUS
@@ -70,7 +70,7 @@ def serve(root: Path, port: int, ready: Callable[[str], None], note: Callable[[s
 
     Raises UsageError if there is no run, or if the port is not free.
     """
-    asyncio.run(serving.serve(make_app(root, note), HOST, port, ready))
+    asyncio.run(serving.serve(make_app(root, note), HOST, port, ready, Parameter("port")))
 
 
 def _wrong_host(host: str) -> Exception:

@@ -32,7 +32,7 @@ from summeter.pages import serving
 from summeter.pages.embedded import without_controls
 from summeter.pages.serving import Handler, own_hosts
 from summeter.pages.templates import COMPONENTS, environment
-from summeter.records import InstallError, canonical, digest
+from summeter.records import InstallError, Parameter, canonical, digest
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -260,4 +260,5 @@ async def serve(
     service: CampaignService, host: str, port: int, ready: Callable[[str], None], hosts: Sequence[str] = ()
 ) -> None:
     """Serve the campaign (see `pages.serving.serve`). `hosts` are host names to accept in addition to `host`."""
-    await serving.serve(make_app(service, [host, *hosts]), host, port, ready)
+    remedy = (Parameter("host"), " or ", Parameter("port"))
+    await serving.serve(make_app(service, [host, *hosts]), host, port, ready, *remedy)

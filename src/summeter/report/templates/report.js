@@ -363,7 +363,7 @@ function build(card) {
     el("header", { class: "card-head" },
       el("h3", {}, bdi(card.system), el("span", { class: "muted", text: " on " }), bdi(card.doc.id)),
       card.doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: card.doc.domain }),
-      el("a", { class: "small", href: `#item-${card.id}`, text: "link" })),
+      el("a", { class: "small", href: form ? `#item-${card.id}` : `?${new URLSearchParams({ document: card.doc.id, system: card.system })}`, text: "link" })),
     scoreLine(card), alerts(card),
     el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), sourceBox(card.doc)));
   return node;
