@@ -11,6 +11,7 @@ from report.fake_runs import make
 from sklearn.metrics import cohen_kappa_score
 
 from summeter.data.dataset import Dataset, load
+from summeter.data.human_judgments import list_id_of
 from summeter.engine.api import evaluate
 from summeter.meta import gate
 from summeter.meta._calibrate import (
@@ -112,6 +113,31 @@ class TestNumbers:
         assert (last.score, last.gold) == (0.4, 1)
         assert (first.text, first.reason, first.votes) == ("We stayed.", "because of 0.7", {"a": 0, "b": 0, "c": 0})
         assert [(one.of, one.text) for one in first.evidence] == [("document", "It rained."), ("summary", "We stayed.")]
+
+    @pytest.mark.parametrize("list_id", [None, "given"])
+    def test_a_disagreement_on_a_key_fact_has_text_and_reason(self, tmp_path: Path, list_id: str | None) -> None:
+        facts = ("It rained.", "We stayed.")
+
+        def present(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            listed = list_id and list_id_of(document.key_facts)
+            return [
+                Judgment(
+                    target=Target(
+                        document_id=document.id, system=summary.system, unit="key_fact", index=index, list_id=listed
+                    ),
+                    aspect="completeness", judge=entry.name, signature=entry.signature, model=entry.model, value=1.0,
+                    label=1, reason=f"because of {index}",
+                )
+                for index in range(2)
+            ]  # fmt: skip
+
+        human = {"key_fact_labels": [{"a": 1}, {"a": 0}]}
+        given = [{**row, "key_facts": facts, "human": human} for row in rows(2)]
+        entry = ENTRY.model_copy(update={"aspects": ("completeness",)})
+        found = make(tmp_path / "run", given, [(entry, present)])
+        made = calibrate(found, found.data, aspect="completeness", allow_few=True, resamples=0)
+        shown = [(one.document_id, one.index, one.text, one.reason, one.votes) for one in made.disagreements]
+        assert shown == [(name, 1, "We stayed.", "because of 1", {"a": 0}) for name in ("d0", "d1")]
 
 
 class TestThreshold:

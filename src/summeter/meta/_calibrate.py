@@ -302,8 +302,7 @@ def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
 
 # ---- disagreements ----
 
-_Key = tuple[str | None, str | None, str | None, int]
-"""The document, system and list of key facts of a unit, and its index, or -1."""
+_Key = tuple[str | None, str | None, int]
 
 
 def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample | None) -> list[Disagreement]:
@@ -319,7 +318,7 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
     records: dict[_Key, Judgment] = {}
     for judgment in run.judgments():
         target = judgment.target
-        key = (target.document_id, target.system, target.list_id, -1 if target.index is None else target.index)
+        key = (target.document_id, target.system, -1 if target.index is None else target.index)
         fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
         if fits and target.unit == str(pairs.level) and key in wanted:
             records[key] = judgment
@@ -329,14 +328,14 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
         for unit, rater, vote in zip(people.unit.tolist(), people.rater.tolist(), people.value.tolist(), strict=True):
             if not np.isnan(vote):
                 votes_on.setdefault(voted[unit], {})[people.raters[rater].judge] = vote
-    texts = Texts(run.data)
+    texts, lists = Texts(run.data), pairs.units.list_id.labels()
 
     def differing(row: int) -> Disagreement:
-        (document, system, list_id, index), record, gold = keys[row], records.get(keys[row]), int(pairs.y[row])
+        (document, system, index), record, gold = keys[row], records.get(keys[row]), int(pairs.y[row])
         decision, score = int(decided[row]), None if record is None else record.value
         return Disagreement(
             document_id=document or "", system=system or "", unit=str(pairs.level),
-            index=None if index < 0 else index, text=texts.unit(pairs.level, document, system, index, list_id),
+            index=None if index < 0 else index, text=texts.unit(pairs.level, document, system, index, lists[row]),
             score=score, decision=decision, gold=gold, distance=abs((decision if score is None else score) - gold),
             votes=votes_on.get(keys[row], {}), reason=None if record is None else record.reason,
             evidence=() if record is None else tuple(texts.evidence(record)),
@@ -350,7 +349,6 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
 
 
 def _keys(sample: Sample) -> list[_Key]:
-    """Return the key of each unit."""
+    """Return the document, system and index of each unit."""
     units = sample.units
-    columns = (units.document.labels(), units.system.labels(), units.list_id.labels(), units.index.tolist())
-    return list(zip(*columns, strict=True))
+    return list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
