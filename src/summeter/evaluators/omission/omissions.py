@@ -91,7 +91,7 @@ class Omissions(LLMJudge[Facts]):
         """Return the distinct facts of a reply, most important first, at most `at_most`."""
 
         def facts(value: Any) -> Facts:
-            listed = field(value, "facts") if "facts" in value else unwrap(value)
+            listed = unwrap(value)
             if isinstance(listed, dict):
                 listed = field(listed, "facts")
             if not isinstance(listed, list) or not listed:

@@ -79,7 +79,9 @@ def read_questions(reply: str, material: Sequence[str] = ()) -> Texts:
     """
 
     def texts(value: Any) -> Texts:
-        listed = field(value, "questions") if "questions" in value else unwrap(value)
+        listed = unwrap(value)
+        if isinstance(listed, dict):
+            listed = field(listed, "questions")
         if not isinstance(listed, list) or not listed:
             raise ReplyError(f"expected a list of questions, got {show(listed)}")
         distinct: dict[str, str] = {}
