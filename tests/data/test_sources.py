@@ -44,6 +44,7 @@ def test_the_text_is_one_string_in_which_no_sentence_crosses_a_source() -> None:
     )  # fmt: skip
     assert [source.id for source in document.sources_in(end - 1, end + 3)] == ["agenda", "2"]
     assert document.sources_in(end, end + 2) == ()
+    assert content(load([{**MEETING, "document": tuple(MEETING["document"])}])) == content(load([MEETING]))
 
 
 def test_data_with_one_source_have_the_same_hash_as_before() -> None:

@@ -165,13 +165,15 @@ def unnamed_document(cell: str | list[Any]) -> str:
 
 
 def document_in(cell: Any, *, as_text: bool) -> Any:
-    """Return the list of sources that a cell of a table contains as JSON, or any other cell unchanged.
+    """Return the list of sources in a cell, or any other cell unchanged. A table contains the list as JSON.
 
     Another JSON text is the text of a document.
 
     >>> document_in('[{"id": "a", "text": "It rained."}]', as_text=True), document_in("[1]", as_text=True)
     ([{'id': 'a', 'text': 'It rained.'}], '[1]')
     """
+    if isinstance(cell, tuple):
+        return list(cell)
     if not as_text or not isinstance(cell, str) or not cell.lstrip().startswith("["):
         return cell
     try:
@@ -424,7 +426,7 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
         cells = _parse_cells(line, cells, faults)
     sources: list[Source] = []
     problems: list[tuple[str, str]] = []
-    if isinstance(given := cells.get("document"), list):
+    if isinstance(given := document_in(cells.get("document"), as_text=as_text), list):
         text = ""
         try:
             for each in _SOURCES.validate_python(given):
@@ -434,13 +436,14 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
         except ValidationError as error:
             problems += ((f"document{field}", message) for field, message in explained(error, _source_message))
         cells = {**cells, "document": text}
+    row = None
     try:
         row = FlatRow.model_validate(cells)
     except ValidationError as error:
         problems += explained(error, lambda field, details: _message(field, details, cells))
-    if problems:
-        for field, message in sorted(problems, key=lambda each: not each[0].startswith(TEXTS)):  # texts first
-            faults.add(line, field, message)
+    for field, message in sorted(problems, key=lambda each: not each[0].startswith(TEXTS)):  # texts first
+        faults.add(line, field, message)
+    if row is None or problems:
         return None
     row._sources = tuple(sources)
     for field in TEXTS:
@@ -452,8 +455,6 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
 def _parse_cells(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     """Convert the cells of a table row to those of a JSON row."""
     parsed = dict(cells)
-    if "document" in parsed:
-        parsed["document"] = document_in(parsed["document"], as_text=True)
     for field in FIELDS:
         value = parsed.get(field)
         if field == SHARE:

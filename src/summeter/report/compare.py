@@ -85,7 +85,7 @@ def _changed(item: ChangedItem, document: Document | None, links: Sequence[ItemL
     old, new = word_diff(item.old or "", item.new or "") if item.text == "changed" else (
         [Passage(text, marked=False)] if text is not None else [] for text in (item.old, item.new)
     )  # fmt: skip
-    source = document.text if document is not None and not item.document_changed else None
+    document = None if item.document_changed else document
     verdicts = [change for change in item.changes if change.kind != "score"]
     spans = [
         (span.start, span.end)
@@ -99,8 +99,8 @@ def _changed(item: ChangedItem, document: Document | None, links: Sequence[ItemL
         item=item,
         old=tuple(old),
         new=tuple(new),
-        source=() if source is None else tuple(_marked(source, spans)),
-        verdicts=tuple(_verdict(change, item, source) for change in verdicts[:_MOST_VERDICTS]),
+        source=() if document is None else tuple(_marked(document.text, spans)),
+        verdicts=tuple(_verdict(change, item, document) for change in verdicts[:_MOST_VERDICTS]),
         more=len(verdicts[_MOST_VERDICTS:]),
         scores=tuple(
             (gloss(change.aspect).title, change.judge, number(change.old.value), number(change.new.value))
@@ -111,29 +111,33 @@ def _changed(item: ChangedItem, document: Document | None, links: Sequence[ItemL
     )
 
 
-def _verdict(change: Change, item: ChangedItem, source: str | None) -> ChangedVerdict:
+def _verdict(change: Change, item: ChangedItem, document: Document | None) -> ChangedVerdict:
     return ChangedVerdict(
         kind=_KINDS[change.kind],
         aspect=gloss(change.aspect).title,
         judge=change.judge,
         unit=change.unit.replace("_", " "),
         text=change.text,
-        old=_shown(change.aspect, change.old, item.old, source),
-        new=_shown(change.aspect, change.new, item.new, source),
+        old=_shown(change.aspect, change.old, item.old, document),
+        new=_shown(change.aspect, change.new, item.new, document),
     )
 
 
-def _shown(aspect: str, verdict: RunVerdict | None, summary: str | None, source: str | None) -> ShownVerdict | None:
+def _shown(
+    aspect: str, verdict: RunVerdict | None, summary: str | None, document: Document | None
+) -> ShownVerdict | None:
     if verdict is None:
         return None
     words = decision_words(aspect, verdict.label, verdict.error_type) or number(verdict.value)
     if verdict.status != "ok":
         words = f"not judged: {verdict.status}"
-    texts = {"document": source, "summary": summary}
-    quotes = [span.cut(text) for span in verdict.evidence if (text := texts[span.of]) is not None]
-    return ShownVerdict(
-        style_of(verdict.status, verdict.label, aspect), words, verdict.reason, tuple(filter(None, quotes))
-    )
+    texts = {"document": document and document.text, "summary": summary}
+    quotes = []
+    for span in verdict.evidence:
+        place = document and document.place(span)
+        if quote := span.cut(texts[span.of] or ""):
+            quotes.append(f"{place}: {quote}" if place else quote)
+    return ShownVerdict(style_of(verdict.status, verdict.label, aspect), words, verdict.reason, tuple(quotes))
 
 
 def word_diff(old: str, new: str) -> tuple[list[Passage], list[Passage]]:
