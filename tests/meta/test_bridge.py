@@ -119,3 +119,13 @@ def test_the_command_reads_two_runs_of_the_same_texts(tmp_path: Path) -> None:
     evaluate([{**each, "summary": "A dog ran."} for each in rows], "rouge", out=tmp_path / "other")
     with pytest.raises(UsageError, match="different texts"):
         bridge(tmp_path / "old", tmp_path / "other")
+
+
+def test_changes_are_counted_by_group() -> None:
+    def labelled(of_b: int, model: str) -> list[Judgment]:
+        table = {(document, system): [1, of_b if system == "B" else 1] for document in DOCUMENTS for system in "AB"}
+        return sentences(table, judge="fact", signature=f"fact|judge:{model}|v:1")  # type: ignore[arg-type]
+
+    study = bridge(labelled(1, "a/m"), labelled(0, "b/n"), by="system").where(statistic="identical")
+    found = {row.system: (row.value, row.details["to_0"], row.details["to_1"]) for row in study}
+    assert found == {None: (0.75, 6, 0), "A": (1, 0, 0), "B": (0.5, 6, 0)}

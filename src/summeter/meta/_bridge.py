@@ -152,16 +152,16 @@ def _rows(both: JudgeInput, old: Question, new: Question, options: BridgeOptions
             decisions = joined(level, ValueOrLabel.LABEL)
         except UsageError:
             continue
-        if not are_decisions(decisions.matrix[:, decisions.complete]):
+        # A composite has no judgments of units.
+        if decisions.level != level or not are_decisions(decisions.matrix[:, decisions.complete]):
             continue
         kappa = replace(STATISTICS[options.chosen_or_usual(labels=True, on_scale=True)], name="agreement")
-        turned = decisions.y[decisions.complete] - decisions.x[decisions.complete]
-        counts = {"to_1": int((turned > 0).sum()), "to_0": int((turned < 0).sum())}
-        of_units = about | {"level": level.value, "details": counts}
-        identical = STATISTICS["identical"]
-        yield from measure(decisions, [kappa, identical], study=STUDY, draws=draws, by=options.by, about=of_units)
-        changed = f"{sum(counts.values()):,} of {count(len(turned), 'decision')} on {units} changed"
-        said.append(f"{changed}, {counts['to_1']:,} from 0 to 1 and {counts['to_0']:,} from 1 to 0")
+        of_units = about | {"level": level.value}
+        of_level = list(measure(decisions, [kappa, IDENTICAL], study=STUDY, draws=draws, by=options.by, about=of_units))
+        yield from of_level
+        up, down = (of_level[1].details[way] for way in ("to_1", "to_0"))
+        changed = f"{up + down:,} of {count(of_level[1].n, 'decision')} on {units} changed"
+        said.append(f"{changed}, {up:,} from 0 to 1 and {down:,} from 1 to 0")
     grid = Grid.of(scores.take(scores.complete))
     if len(grid.systems) > 1:
         of_systems = about | {"level": Level.SYSTEM.value}
@@ -176,6 +176,14 @@ def _offset(sample: Sample, clusters: Ints) -> Measurement:  # noqa: ARG001
         return Measurement(None, 0, reason=EMPTY)
     means = {"old_mean": float(sample.x.mean()), "new_mean": float(sample.y.mean())}
     return Measurement(float(gaps.mean()), len(gaps), rows=gaps, details=means)
+
+
+def _identical(sample: Sample, clusters: Ints) -> Measurement:  # noqa: ARG001
+    turned = sample.y - sample.x
+    ways = {"to_1": int((turned > 0).sum()), "to_0": int((turned < 0).sum())}
+    if not len(turned):
+        return Measurement(None, 0, reason=EMPTY, details=ways)
+    return Measurement(float((turned == 0).mean()), len(turned), rows=(turned == 0).astype(np.float64), details=ways)
 
 
 def _slope(sample: Sample, clusters: Ints) -> Measurement:
@@ -198,7 +206,9 @@ def _slope(sample: Sample, clusters: Ints) -> Measurement:
     return Measurement(value, len(x), weighted=slope, width=len(sums), details=intercept)
 
 
-OFFSET, SLOPE = Statistic("offset", _offset, two=True), Statistic("slope", _slope, two=True)
+OFFSET, SLOPE, IDENTICAL = (
+    Statistic(name, of, two=True) for name, of in (("offset", _offset), ("slope", _slope), ("identical", _identical))
+)
 
 
 def _conversion(measured: Sequence[Row], coefficient: str) -> str:

@@ -34,6 +34,10 @@ PROMPTS: Mapping[Language, str] = {
     "hu": "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: {}\noutput:\n\n\n",
 }
 FRAMING = Framing("only_first", limit=4096)
+# Version 2 (canonicalize_prompts.py, model_card_v2_mmbert_base.md and transformer.py of KRLabsOrg/LettuceDetect):
+# without a question, the training data have the bare document, the card separates document, question and answer, and
+# the code uses the prompts above.
+LANGUAGES_OF_V2 = "English, German, French, Spanish, Italian, Polish, Chinese"
 
 
 class LettuceDetect(Evaluator):
@@ -81,18 +85,20 @@ class LettuceDetect(Evaluator):
                 Checkpoint(
                     "KRLabsOrg/lettucedect-v2-mmbert-base",
                     "Apache-2.0",
-                    unavailable="its model card and the released code give it differently arranged inputs",
+                    languages=LANGUAGES_OF_V2,
+                    unavailable="its training data, its card and the released code arrange the input in three ways",
                 ),
                 Checkpoint(
                     "KRLabsOrg/lettucedect-v2-taxonomy-head",
                     "Apache-2.0",
+                    languages=LANGUAGES_OF_V2,
                     unavailable="it types the spans of lettucedect-v2-mmbert-base, which is not available",
                 ),
                 Checkpoint(
                     "KRLabsOrg/lettucedect-v2-qwen-2b",
                     "Apache-2.0",
                     size=2000,
-                    unavailable="it writes its spans with a system prompt that summeter does not contain",
+                    unavailable="no evaluator has been written for its prompt and its typed spans",
                 ),
             ),
         )
