@@ -11,6 +11,7 @@ from report import fake_runs as fake
 from summeter.choices import Level
 from summeter.evaluators.base import Prepared
 from summeter.meta import compare_runs
+from summeter.meta._versions import outcome
 from summeter.meta.gold import gold_scores
 from summeter.records import Document, Judgment, Summary, Target
 from summeter.report.build import Page, page
@@ -170,8 +171,9 @@ def test_changes(two: Page) -> None:
     assert (change.first, change.second) == ("A", "B")
     rows = {row.system: row for row in change.differences[0].rows}
     # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
-    assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].row.n) == (0.0, 1.0, 1)
-    assert rows["cedar"].outcome == "too few documents"
+    cedar = rows["cedar"]
+    assert (cedar.details["a"], cedar.details["b"], cedar.n) == (0.0, 1.0, 1)
+    assert outcome(cedar) == "too few documents"
     changed, failed = change.changed[0], change.changed[1]
     (flip,) = changed.verdicts
     assert (changed.item.flips, changed.item.doc_id, flip.kind) == (1, "bridge", "changed")

@@ -253,27 +253,12 @@ class TrustBlock(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Difference(NamedTuple):
-    """Means of a system, or of all systems (None), in two runs over the summaries that both judged.
-
-    `row` has the test of the difference, and `outcome` is its outcome in words. `group` is the value of the column by
-    which results are grouped, or None.
-    """
-
-    group: str | None
-    system: str | None
-    first: float | None
-    second: float | None
-    row: Row
-    outcome: str
-
-
 class ColumnDifferences(NamedTuple):
-    """Differences between two runs on one aspect by one judge."""
+    """Differences between two runs on one aspect by one judge: one row per system or group, and one for all systems."""
 
     title: str
     source: str
-    rows: tuple[Difference, ...]
+    rows: tuple[Row, ...]
 
 
 @dataclass

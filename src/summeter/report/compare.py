@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 
-from summeter.meta._versions import Change, ChangedItem, RunVerdict, Versions, outcome
+from summeter.meta._versions import Change, ChangedItem, RunVerdict, Versions
 from summeter.meta.results import judge_labels
-from summeter.meta.selection import group_label
 from summeter.meta.verdicts import decision_words
 from summeter.pages.numbers import number
 from summeter.records import Document
@@ -17,7 +16,6 @@ from summeter.report.blocks import (
     ChangedSummary,
     ChangedVerdict,
     ColumnDifferences,
-    Difference,
     ItemLink,
     Passage,
     RunComparison,
@@ -51,10 +49,7 @@ def comparison(found: Versions, first: RunView, second: RunView, where: Where) -
         ColumnDifferences(
             gloss(str(aspect)).title,
             str(label),
-            tuple(
-                Difference(group_label(row), row.system, row.details["a"], row.details["b"], row, outcome(row))
-                for row, _ in rows
-            ),
+            tuple(row for row, _ in rows),
         )
         for (_, aspect, label, _), rows in groupby(
             lines, lambda line: (line[0].signature, line[0].aspect, line[1], "by" in line[0].details)

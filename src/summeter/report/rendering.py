@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from summeter.data.atomic import write_lines
+from summeter.meta._versions import outcome
 from summeter.meta.results import Study, digits
+from summeter.meta.selection import group_label
 from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.templates import one_file
 from summeter.report.build import Page, page
@@ -53,6 +55,6 @@ def render(blocks: Page, *, calls: bool = False) -> Iterator[str]:
     Summaries are read while the page is written, so that they need not all fit into memory.
     """
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
-    functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
+    functions = {function.__name__: function for function in (agreement_name, digits, gloss, group_label, outcome)}
     embedded = embedded_json(blocks.items, calls=calls)
     return one_file(TEMPLATES, "report.html.j2", {**values, **functions}, style=STYLE, script=SCRIPT, embedded=embedded)

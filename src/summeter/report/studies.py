@@ -204,6 +204,11 @@ STUDIES = {
         "How far the first system of a pair is ahead of the second. If the interval includes 0 or p is not small, the "
         "difference may be chance; members of one cluster do not differ significantly.",
     ),
+    "bridge": Gloss(
+        "Old and new judge",
+        "Two judges on the same summaries: offset is the mean of the new score minus the old one, slope the ratio of "
+        "their spreads, and same_conclusions the share of pairs of systems on which both draw the same conclusion.",
+    ),
     "bias": Gloss("Bias of judges", None),
     "position": Gloss(
         "Position bias",

@@ -1,7 +1,8 @@
 
 (() => {
 "use strict";
-const PAGE = 20;
+// A phone's screen holds less of a summary.
+const PAGE = window.matchMedia("(max-width: 44rem)").matches ? 5 : 20;
 // With more pages than this, there are also buttons for the first and the last page.
 const FEW = 5;
 const byId = (id) => document.getElementById(id);
@@ -307,8 +308,8 @@ function scoreLine(card) {
   return line;
 }
 
-function sourceBox(doc) {
-  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Source text", dir: "auto" }, marked(doc.text, [], doc.sources));
+function sourceBox(doc, name) {
+  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": `Source text: ${name}`, dir: "auto" }, marked(doc.text, [], doc.sources));
   const source = el("div", { class: "sourcebox" }, el("h4", { text: "Source" }), pane);
   doc.references.forEach((text) => source.append(el("details", { class: "reference" },
     el("summary", { text: "Reference summary" }), el("p", { dir: "auto", text }))));
@@ -354,7 +355,7 @@ function board(number) {
     el("header", { class: "card-head" }, el("h3", {}, bdi(doc.id)),
       doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: doc.domain }),
       el("span", { class: "small" }, "Keys: J next, K previous document. Bold words are in no other summary; tinted rows differ between systems.")),
-    el("div", { class: "pair" }, sourceBox(doc), el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Summaries of all systems" },
+    el("div", { class: "pair" }, sourceBox(doc, doc.id), el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Summaries of all systems" },
       el("table", { class: "systems" }, el("thead", {}, el("tr", {}, el("td", {}), ...all.map((card) => el("th", { scope: "col" }, bdi(card.system))))), body))));
 }
 
@@ -365,7 +366,7 @@ function build(card) {
       card.doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: card.doc.domain }),
       el("a", { class: "small", href: form ? `#item-${card.id}` : `?${new URLSearchParams({ document: card.doc.id, system: card.system })}`, text: "link" })),
     scoreLine(card), alerts(card),
-    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), sourceBox(card.doc)));
+    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), sourceBox(card.doc, `${card.system} on ${card.doc.id}`)));
   return node;
 }
 
