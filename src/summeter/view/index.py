@@ -135,7 +135,7 @@ class RunIndex:
     @cached_property
     def judges(self) -> dict[str, int]:
         """The number of each judge in run.json, by its label on the page."""
-        view = self._view((), ())
+        view = self._view((), {})
         names = {source.entry.signature: source.label for source in sources([view])}
         judges = self.run.manifest.judges
         return {names[judge.signature]: at for at, judge in enumerate(judges) if judge.signature in names}
@@ -143,7 +143,7 @@ class RunIndex:
     @cached_property
     def orders(self) -> dict[str, tuple[int, str]]:
         """The number of a question and ASC or DESC, by title; the first is the default."""
-        view = self._view((), ())
+        view = self._view((), {})
         labels = [label_of(ColumnKey(0, *question[:3]), view, sources([view])) for question in self._questions]
         titles = [gloss(question.aspect).title for question in self._questions]
         named = [
@@ -187,20 +187,20 @@ class RunIndex:
         for word in filters.text.lower().split():
             found = "SELECT document FROM documents WHERE contains(words, ?)"
             add(f"(contains(words, ?) OR document IN ({found}))", word, word)
-        judged: dict[str, list[object]] = {}
+        judged: dict[str, object] = {}
         if filters.judge:
-            judged["judge = ?"] = [self.judges.get(filters.judge, -1)]
+            judged["judge = ?"] = self.judges.get(filters.judge, -1)
         if filters.status:
-            judged["status = ?"] = [filters.status]
-        if filters.error == "any":
-            judged["wrong"] = []
-        elif filters.error:
-            judged["error_type = ?"] = [filters.error]
+            judged["status = ?"] = filters.status
+        if filters.error:
+            judged["wrong = ?" if filters.error == "any" else "error_type = ?"] = (
+                filters.error == "any" or filters.error
+            )
         if filters.people:
-            judged["differs"] = []
+            judged["differs = ?"] = True
         if judged:
             found = f"SELECT item FROM judgments WHERE {' AND '.join(judged)}"  # noqa: S608 - values are bound
-            add(f"item IN ({found})", *(value for needed in judged.values() for value in needed))
+            add(f"item IN ({found})", *judged.values())
         return f"WHERE {' AND '.join(conditions)}" if conditions else "", values
 
     def items(self, numbers: Sequence[int], judge: str = "") -> ItemList:
@@ -222,14 +222,11 @@ class RunIndex:
         }
         return items
 
-    def _view(self, documents: Iterable[Document], summaries: Mapping[int, Summary] | Sequence[Summary]) -> RunView:
+    def _view(self, documents: Iterable[Document], summaries: Mapping[int, Summary]) -> RunView:
         """Return the view of a few summaries, whose properties are read from the index, not from the whole run."""
-        keys = {}
-        if isinstance(summaries, Mapping):
-            keys = {item: (summary.document_id, summary.system) for item, summary in summaries.items()}
-        data = Dataset({document.id: document for document in documents},
-                       summaries.values() if isinstance(summaries, Mapping) else summaries, {},
-                       read_card(self.run.folder / "data"))  # fmt: skip
+        keys = {item: (summary.document_id, summary.system) for item, summary in summaries.items()}
+        card = read_card(self.run.folder / "data")
+        data = Dataset({document.id: document for document in documents}, summaries.values(), {}, card)
         judged, people = self._known(keys, people=False), self._known(keys, people=True)
         reader, votes = RunReader(self.run, known=judged), SummaryReader()
         votes.known = people
