@@ -55,8 +55,9 @@ class BridgeOptions(Judges, By, AgreementCoefficient, Significance):
 
 @study(BridgeOptions)
 def bridge(old: RunLike, new: RunLike, options: BridgeOptions) -> Study:
-    """Compare an old judge with a new one on the same summaries, so that a series of results can go on.
+    """Compare an old judge with a new one on the same summaries.
 
+    With the result, a series of measurements by the old judge can go on with the new one.
     The judges may be two versions of a model, or different judges of the same aspect. Judges with the same signature
     correspond, then those with the same name; a judge without a counterpart corresponds to the only other one. The
     study says how much the new scores differ, how far both agree, and which conclusions change: the ranking of the
