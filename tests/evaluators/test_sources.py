@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from evaluators import long_items
+from evaluators.judging import run
 
 from summeter.data.dataset import load
+from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.entailment.alignscore import document_chunks
 from summeter.evaluators.entailment.chunked import joined, pieces
 from summeter.evaluators.llm import texts
@@ -88,3 +91,17 @@ def test_sentences_and_chunks_of_classifiers_end_with_a_source(document: Documen
     chunks = [*joined(spans, ranges), *document_chunks(document, splitter), *sentence_spans(document, splitter)]
     assert len(joined(spans, ranges)) == 3
     assert {len(document.sources_in(*chunk.offsets)) for chunk in chunks} == {1}
+
+
+@pytest.mark.parametrize("context", [None, 8192])
+def test_evidence_refers_to_the_text_without_titles(context: int | None) -> None:
+    long = " ".join(f"Item {number} was read out." for number in range(4000))
+    sources = [{"id": "agenda", "text": long}, {"id": "transcript", "text": "Ada sold the mill in May. Nobody spoke."}]
+    data = load([{"document": sources, "summary": "Ada sold the mill in May."}])
+    ((document, (summary,)),) = data.items()
+    reader = long_items.Reader(context)
+    _, (judgment,) = run(FactScore(), Item(document=document, summary=summary), reader, context=context)
+    assert judgment.label == 1
+    (span,) = judgment.evidence
+    assert (span.cut(document.text), document.place(span)) == ("Ada sold the mill in May", "transcript, sentence 1")
+    assert all(prompt.count("[transcript]\n") == 1 for prompt in reader.prompts if "Nobody spoke." in prompt)
