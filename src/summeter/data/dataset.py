@@ -617,7 +617,11 @@ def _until_large(rows: Iterator[Row]) -> deque[Row]:
     size = 0
     while size < folders.LARGE and (row := next(rows, None)) is not None:
         first.append(row)
-        size += sum(len(str(cell)) for cell in row.cells.values() if isinstance(cell, str | list))
+        for cell in row.cells.values():
+            # A list may hold the texts of sources; what is nested more deeply is no text.
+            for part in cell if isinstance(cell, list) else (cell,):
+                texts = part.values() if isinstance(part, dict) else (part,)
+                size += sum(len(text) for text in texts if isinstance(text, str))
     return first
 
 
