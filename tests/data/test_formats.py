@@ -211,20 +211,16 @@ class TestJSONLines:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(formats, "UNPACKED", 1 << 20)
-        bomb = gzip.compress(b"[" + b" " * (100 << 20))
-        assert len(bomb) < 110_000
+        bomb = gzip.compress(b"[" + b" " * (32 << 20))
+        assert len(bomb) < 35_000
         tracemalloc.start()
         for name in ("a.jsonl.gz", "a.json.gz", "a.csv.gz"):
             (fault,) = faults_of(put(tmp_path / name, bomb))
             assert fault.startswith("F: unpacks to over 1 MiB and 200 times its size")
-        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
         tracemalloc.stop()
         many = self.lines([{"n": n * 7919 % 100_003} for n in range(100_000)])
         assert len(read(put(tmp_path / "b.jsonl.gz", gzip.compress(many.encode())))) == 100_000  # 1.4 MB of text
-
-    def test_endless_integer(self, tmp_path: Path) -> None:
-        found = faults_of(put(tmp_path / "a.jsonl", f'{{"a": {"9" * 5000}}}'))
-        assert found[0].startswith("F:1: cannot be read: ")
 
     def test_memory_is_bounded(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.jsonl", "x\n" * 3000)
@@ -456,10 +452,6 @@ class TestParquet:
         table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["document", "document"])
         pq.write_table(table, tmp_path / "a.parquet")
         assert faults_of(tmp_path / "a.parquet") == ["F: document: is the name of two columns; rename one"]
-
-    def test_broken(self, tmp_path: Path) -> None:
-        pytest.importorskip("pyarrow")
-        assert faults_of(put(tmp_path / "a.parquet", b"PAR1 no"))[0].startswith("F: is not a valid Parquet file: ")
 
     def test_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -250,12 +250,6 @@ class TestFolder:
         save(again, tmp_path / "copy")
         assert (tmp_path / "copy" / "faults.jsonl").read_bytes() == (folder / "faults.jsonl").read_bytes()
 
-    def test_by_default_nothing_is_written(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit) as ended:
-            main(["data", "import", str(self.bad(tmp_path)), "-o", str(tmp_path / "data")])
-        assert (ended.value.code, (tmp_path / "data").exists()) == (2, False)
-        assert "bad.jsonl:4: domain: is an object; give a string" in capsys.readouterr().err
-
     def test_an_unknown_rule(self) -> None:
         rule: Any = "ignore"
         with pytest.raises(UsageError, match="on_fault=ignore: unknown rule; rules are: error, skip, keep-"):
