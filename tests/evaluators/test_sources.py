@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from evaluators import long_items
 from evaluators.judging import run
+from evaluators.long_items import Reader
 
 from summeter.data.dataset import load
 from summeter.evaluators.claims.factscore import FactScore
@@ -16,9 +17,10 @@ from summeter.evaluators.llm import texts
 from summeter.evaluators.windows import document_views
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
+from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Document, Item
 from summeter.text.chunks import runs
-from summeter.text.spans import ranges_by_source, sentence_spans
+from summeter.text.spans import TextSpan, ranges_by_source, sentence_spans
 
 AGENDA = "Budget. The hiring plan for 2025"
 TRANSCRIPT = " ".join(f"Speaker {number} agreed to point {number} of the plan." for number in range(60))
@@ -34,25 +36,11 @@ def document() -> Document:
     return load([{"doc_id": "m1", "document": sources, "summary": "The plan was agreed."}]).documents["m1"]
 
 
-class Reader:
-    """An LLM with a context of `context` tokens."""
-
-    id = "scripted/reader"
-
-    class settings:  # noqa: N801 - as an attribute of an LLM
-        max_tokens = None
-        on_overflow = "window"
-
-    def __init__(self, context: int | None) -> None:
-        self.context = context
-
-
 FRAME = Prompt("frame", "0", (Message(role="user", content="Is it supported?"),))
 
 
-def views(document: Document, context: int | None, near: Any = None) -> list[Any]:
-    found, _ = document_views(document, Reader(context), FRAME, 20, near)  # type: ignore[arg-type]
-    return found
+def views(document: Document, context: int | None, near: Sequence[str] | None = None) -> list[TextSpan]:
+    return document_views(document, BoundLLM(Reader(context), Settings(context=context)), FRAME, 20, near)[0]
 
 
 def test_windows_never_cross_the_end_of_a_source_and_begin_with_its_title(document: Document) -> None:
@@ -99,7 +87,7 @@ def test_evidence_refers_to_the_text_without_titles(context: int | None) -> None
     sources = [{"id": "agenda", "text": long}, {"id": "transcript", "text": "Ada sold the mill in May. Nobody spoke."}]
     data = load([{"document": sources, "summary": "Ada sold the mill in May."}])
     ((document, (summary,)),) = data.items()
-    reader = long_items.Reader(context)
+    reader = Reader(context)
     _, (judgment,) = run(FactScore(), Item(document=document, summary=summary), reader, context=context)
     assert judgment.label == 1
     (span,) = judgment.evidence
