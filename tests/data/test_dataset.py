@@ -107,7 +107,7 @@ class TestRows:
 class TestFaults:
     @together("change, message", [
             ({"summary": None}, "rows:1: summary: is null; give a string (it may be empty)"),
-            ({"document": 5}, "rows:1: document: is the number 5; give a string"),
+            ({"document": 5}, "rows:1: document: is the number 5; give a string, or a list of sources"),
             ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a string"),
             ({"doc_id": 1.5}, "rows:1: doc_id: is the number 1.5; give a string"),
             ({"system": True}, "rows:1: system: is true; give a string"),
