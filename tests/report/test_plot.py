@@ -31,7 +31,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return evaluate(bundled(), ["support", "length"], out=tmp_path_factory.mktemp("plot") / "run")
+    return evaluate(bundled(), ["support", "length", "abstractiveness"], out=tmp_path_factory.mktemp("plot") / "run")
 
 
 def texts(svg: str) -> list[str]:

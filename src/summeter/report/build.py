@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import NamedTuple
@@ -63,7 +63,7 @@ class Page(NamedTuple):
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]
     by_domain: tuple[DomainTable, ...]
-    distributions: Figure | None
+    figures: tuple[Figure, ...]
     head_to_head: tuple[PairMatrix, ...]
     agreements: tuple[tuple[str, Row], ...]
     agreements_elsewhere: tuple[str, ...]
@@ -114,13 +114,14 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     tables = rank_tables(run_views, judges)
     items = ItemList(run_views, judges)
     systems = list(tables[0].ranks) if tables else []
+    shown = panels(run_views[0], judges, tables[0]) if tables else ()
     return Page(
         title=title,
         runs=tuple(_run(view, judges) for view in run_views),
         tables=tables,
-        panels=panels(run_views[0], judges, tables[0]) if tables else (),
+        panels=shown,
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
-        distributions=plot.distributions(runs) if tables else None,
+        figures=tuple(_figures(runs, shown, items.aspects)) if tables else (),
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),
@@ -134,6 +135,15 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         sources=tuple(judges),
         glossary=tuple(dict.fromkeys(map(gloss, items.aspects))),
     )
+
+
+def _figures(runs: Sequence[RunFolder], shown: Sequence[Panel], aspects: Collection[str]) -> Iterator[Figure]:
+    """Yield the figures on scores, on error types if there are any, and on abstractiveness if it was measured."""
+    yield plot.distributions(runs)
+    if any(found.types for panel in shown for found in panel.errors):
+        yield plot.errors(runs)
+    if {"faithfulness", "abstractiveness"} <= set(aspects):
+        yield plot.abstraction(runs)
 
 
 def _comparisons(compared: Sequence[Versions], run_views: Sequence[RunView], where: Where) -> Iterator[RunComparison]:

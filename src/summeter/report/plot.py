@@ -186,6 +186,27 @@ def _error_panel(title: str, found: Mapping[str, ErrorCount]) -> Matrix:
     return Matrix(title, names, ["any error", *types], cells_of, 0, most or 1, scale, digits=0)
 
 
+def abstraction(runs: Runs, *, judge: str | None = None) -> Figure:
+    """Draw the mean faithfulness of each system against its mean abstractiveness, with intervals of faithfulness.
+
+    `judge` selects the judges of faithfulness. Raises UsageError if the runs do not have both aspects.
+    """
+    across = {view.number: key for view, key, _ in _columns(runs, "abstractiveness", None)[0]}
+    panels, notes = [], []
+    for view, key, title in _columns(runs, "faithfulness", judge)[0]:
+        if (other := across.get(view.number)) is None:
+            continue
+        pairs = [(view.table.cell(name, other), view.table.cell(name, key)) for name in _systems(view, key)]
+        known = [(x, y) for x, y in pairs if x is not None and y is not None]
+        points = [Point(y.system, x.value, y.value, *y.ends) for x, y in known if y.value is not None]
+        low, high = axis(_ends([y for _, y in known]), key[1])
+        panels.append(Points(title, Axis(_unit(view, other), 0, 1), Axis(_unit(view, key), low, high), points))
+        notes.append(_counted(title, [y.n for _, y in known], sum(y.missing for _, y in known)))
+        notes += _sentences(y.interval for _, y in known)
+    note = "A system that copies is faithful without effort; systems are comparable at the same abstractiveness."
+    return Figure("Faithfulness against abstractiveness", panels, [*dict.fromkeys(notes), note])
+
+
 def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     """Draw the values of each judge against those of people, with their correlation.
 
@@ -343,7 +364,7 @@ def _judge_of(row: Row) -> tuple[str | None, ...]:
 
 FIGURES: Mapping[str, Callable[..., Figure]] = {
     function.__name__: function
-    for function in (intervals, distributions, agreement, calibration, errors, domains, cost)
+    for function in (intervals, distributions, agreement, calibration, errors, abstraction, domains, cost)
 }
 """The figures by name."""
 
