@@ -25,7 +25,7 @@ article footer code br h5 del ins mark path text
 """
 _ATTRIBUTES = """
 lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex
-type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains data-aspect
+type hidden role data-item data-value data-sort data-sortable data-heat data-pager data-domains data-aspect
 title scope colspan rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value
 placeholder autocomplete d fill fill-opacity stroke stroke-width stroke-dasharray transform text-anchor font-size
 font-weight xmlns

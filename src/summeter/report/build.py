@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import NamedTuple
@@ -121,7 +121,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         tables=tables,
         panels=shown,
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
-        figures=tuple(_figures(runs, shown, items.aspects)) if tables else (),
+        figures=tuple(_figures(run_views, shown)) if tables else (),
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),
@@ -137,12 +137,13 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     )
 
 
-def _figures(runs: Sequence[RunFolder], shown: Sequence[Panel], aspects: Collection[str]) -> Iterator[Figure]:
+def _figures(run_views: Sequence[RunView], shown: Sequence[Panel]) -> Iterator[Figure]:
     """Yield the figures on scores, on error types if there are any, and on abstractiveness if it was measured."""
+    runs = [view.folder for view in run_views]
     yield plot.distributions(runs)
     if any(found.types for panel in shown for found in panel.errors):
         yield plot.errors(runs)
-    if {"faithfulness", "abstractiveness"} <= set(aspects):
+    if any({"faithfulness", "abstractiveness"} <= {key[2] for key in view.table.columns()} for view in run_views):
         yield plot.abstraction(runs)
 
 

@@ -203,6 +203,8 @@ def abstraction(runs: Runs, *, judge: str | None = None) -> Figure:
         panels.append(Points(title, Axis(_unit(view, other), 0, 1), Axis(_unit(view, key), low, high), points))
         notes.append(_counted(title, [y.n for _, y in known], sum(y.missing for _, y in known)))
         notes += _sentences(y.interval for _, y in known)
+    if not panels:
+        raise UsageError("no run has both faithfulness and abstractiveness")
     note = "A system that copies is faithful without effort; systems are comparable at the same abstractiveness."
     return Figure("Faithfulness against abstractiveness", panels, [*dict.fromkeys(notes), note])
 
