@@ -18,7 +18,7 @@ from summeter.runs.run import RunFolder
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question
 
-LISTED = 20_000
+LISTED = 5_000
 """Maximum number of summaries on a page; if there are more, it lists the lowest-scoring ones and a random sample."""
 WORST, SAMPLED = 1000, 1000
 
