@@ -105,13 +105,14 @@ lowest-neural:
 		--constraint constraints/lowest-neural.txt
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)-lowest-neural/bin/python -m pytest -m neural -rs tests/neural
 
-# Build the documentation as a website in build/site, and check its links.
+# Build the documentation as a website in build/site, and check its links and its search.
 docs:
 	@test -d $(VENV)-docs || $(PYTHON) -m venv $(VENV)-docs
 	@$(VENV)-docs/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-docs/bin/python -m pip install --quiet --editable . --group docs
 	@$(VENV)-docs/bin/python scripts/site.py
 	@NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/python -m mkdocs build --strict --quiet
+	@$(VENV)-docs/bin/python scripts/site_search.py
 	@echo "to read and search: python3 -m http.server --directory build/site"
 
 # Run the tests of the adapters in the real packages, in a separate environment. CI does not run them.

@@ -14,9 +14,11 @@ import re
 import shutil
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import summeter
 from summeter import meta
+from summeter.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "docs"
@@ -50,6 +52,27 @@ def api() -> str:
                 home = found.__module__
                 assert getattr(import_module(home), found.__name__, None) is not None, f"{home}.{name}"
                 lines += [f"::: {home}.{found.__name__}", ""]
+    return "\n".join(lines)
+
+
+def commands() -> str:
+    """Return the page of all commands with their options, as `--help` prints them."""
+    from typer.main import get_command
+    from typer.testing import CliRunner
+
+    lines = [f"{LATE}# Commands", "", "Printed by `--help` of each command; `summeter help COMMAND` does the same.", ""]
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), get_command(app))]
+    while waiting:
+        path, command = waiting.pop(0)
+        shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "100"})
+        assert shown.exit_code == 0, path
+        if path:
+            lines += [f"## {' '.join(path)}", "", "```text", shown.stdout.strip(), "```", ""]
+        if hasattr(command, "list_commands"):
+            context = command.make_context(path[-1] if path else "summeter", [], resilient_parsing=True)
+            waiting[:0] = [
+                ((*path, name), command.get_command(context, name)) for name in command.list_commands(context)
+            ]
     return "\n".join(lines)
 
 
@@ -110,6 +133,7 @@ def main() -> None:
         page.write_text("---\nsearch:\n  exclude: true\n---\n" + page.read_text(encoding="utf-8"), encoding="utf-8")
     (OUT / "index.md").write_text((ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
     (OUT / "docs" / "api.md").write_text(api(), encoding="utf-8")
+    (OUT / "docs" / "commands.md").write_text(commands(), encoding="utf-8")
     (OUT / "llms.txt").write_text(llms(), encoding="utf-8")
 
 
