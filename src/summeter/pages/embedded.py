@@ -26,6 +26,21 @@ def without_controls(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
+# From a letter of a right-to-left script to the last one before a Latin letter, a quote or a separator
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc](?:[^A-Za-z\\n,;:()\\[\\]\"']*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
+)
+
+
+def isolated(text: str) -> str:
+    r"""Put marks around names in right-to-left scripts, so that they do not reorder an English sentence.
+
+    >>> isolated("best: \u05d0-\u05d1, 0.5") == "best: \u2068\u05d0-\u05d1\u2069, 0.5"
+    True
+    """
+    return _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
+
+
 class Utf16Offsets:
     """Convert code-point offsets in a string to the UTF-16 offsets that browsers use.
 

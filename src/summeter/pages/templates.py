@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from summeter._version import __version__
-from summeter.pages.embedded import without_controls
+from summeter.pages.embedded import isolated, without_controls
 from summeter.pages.figures import shade, stack, whisker
 from summeter.pages.numbers import count, interval, number, ordinal, percent, signed
 from summeter.tables import Table, p_value
@@ -40,7 +40,8 @@ def environment(folder: Path) -> Environment:
     """Return a Jinja environment for the templates of a folder and the shared templates.
 
     Texts are escaped, and undefined variables are errors. Templates can call `p_value`, `shade`, `stack`, `whisker` and
-    the functions of `pages.numbers`, and they render a `Table` with the filter `table`.
+    the functions of `pages.numbers`, and they render a `Table` with the filter `table`, and
+    an English sentence that may contain names in other scripts with the filter `isolated`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -54,7 +55,7 @@ def environment(folder: Path) -> Environment:
     functions = (number, interval, count, ordinal, percent, signed, shade, stack, whisker, p_value)
     jinja.globals |= {function.__name__: function for function in functions}
     jinja.globals["icon"] = ICON
-    jinja.filters["table"] = _table
+    jinja.filters |= {"table": _table, "isolated": isolated}
     return jinja
 
 
