@@ -109,5 +109,24 @@ def test_refusals(run: sm.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     root = server.root
     with pytest.raises(SummeterError, match="cannot be reached"):
         to_phoenix(run, root)
+    for wrong in ("http://h:x/", "http://[bad/"):
+        with pytest.raises(UsageError, match="not an address"):
+            to_phoenix(run, wrong)
     with pytest.raises(UsageError, match="spam"):
         to_phoenix(run, root, span="spam")
+
+
+def test_redirects_are_not_followed_and_other_answers_are_errors(run: sm.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHOENIX_API_KEY", "secret")
+    with StubServer(given({})) as other:
+
+        def redirect(call: Call) -> Reply:
+            return Reply(302, b"", {"Location": f"{other.root}/elsewhere"})
+
+        with StubServer(redirect) as server, pytest.raises(UsageError, match="302"):
+            to_phoenix(run, server.root)
+        assert not other.calls
+        assert not other.got
+    page = Reply(200, b"<html>sign in</html>")
+    with StubServer(lambda call: page) as server, pytest.raises(SummeterError, match="JSON object"):
+        to_phoenix(run, server.root)

@@ -65,7 +65,7 @@ def test_values_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (rows["words"]["value"], rows["words"]["reason"]) == ("", "constant input")
     assert rows["rouge"]["value"] == ""
     assert "coherence" in rows["rouge"]["reason"]
-    assert rows["words"]["cost"] == "0.0"
+    assert (rows["words"]["cost"], rows["rouge"]["cost"]) == ("0.0", "")
     assert rows["mine"]["seconds"] == ""
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert "Flow &lt;i&gt;" in page
@@ -98,6 +98,10 @@ def test_a_second_time_judges_nothing(tmp_path: Path) -> None:
         ({"judges": {"mine": {"needs": "LLM", "runs": {"nws": "mine"}}}}, "'nws'"),
         ({"judges": {"mine": {"needs": "magic", "runs": {"news": "mine"}}}}, "needs"),
         ({"judges": {"mine": {"needs": "LLM", "runs": {"news": "none"}}}}, "none"),
+        ({"judges": {"mine": {"needs": "LLM", "runs": {"news": "mine"}, "judge": "min"}}}, "did you mean mine?"),
+        ({"judges": {"../mine": {"needs": "LLM", "evaluator": "length"}}}, "folder"),
+        ({"judges": {"mine": {"needs": "LLM", "evaluator": "lenght"}}}, "board.yaml:"),
+        ({"sets": {"news": {"data": "data.jsonl", "aspect": "fluency", "statistic": "spearman"}}}, "sets.news.aspect"),
     ],
 )
 def test_faults(tmp_path: Path, more: dict[str, Any], named: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,3 +114,14 @@ def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     Path("examples").symlink_to(root / "examples")
     carry_out(root / "docs" / "leaderboard.md", same)
+
+
+def test_a_run_over_other_data_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    board = given(tmp_path)
+    assert command(board, "-o", tmp_path / "site") == 0
+    rows = (tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "data.jsonl").write_text("\n".join(rows[:3]) + "\n", encoding="utf-8")
+    judges = {"words": {"evaluator": "length", "aspects": {"coherence": "words"}, "needs": "no download"}}
+    board.write_text(yaml.safe_dump({**yaml.safe_load(board.read_text("utf-8")), "judges": judges}), encoding="utf-8")
+    assert command(board, "-o", tmp_path / "site") == 2
+    assert "Set another folder `runs`" in capsys.readouterr().err

@@ -34,6 +34,7 @@ def test_a_batch_of_openai(tmp_path: Path, api: str) -> None:
     results = [
         {"custom_id": "b", "response": {"status_code": 429, "body": {}}, "error": None},
         {"custom_id": "a", "response": {"status_code": 200, "body": written}, "error": None},
+        {"custom_id": "c", "response": None, "error": {"code": "batch_expired"}},
     ]
     files = [put(tmp_path / "requests.jsonl", requests), put(tmp_path / "results.jsonl", results)]
     data = load(files, preset="openai_batch")
@@ -53,6 +54,16 @@ FLAT = {
     "context.span_id": "s1", "context.trace_id": "t1", "attributes.input.value": TEXT,
     "attributes.output.value": json.dumps({"summary": SHORT}), "attributes.llm.model_name": "m",
 }  # fmt: skip
+DOTTED = {
+    "context": '{"span_id": "s1", "trace_id": "t1"}',
+    "attributes": {"openinference.span.kind": "LLM", "input.value": TEXT, "output.value": SHORT, "llm.model_name": "m"},
+}
+TO_JSON = {
+    "info": {"trace_id": "t1", "state": "OK"},
+    "data": {"spans": [{"parent_id": None, "attributes": {
+        "mlflow.spanInputs": json.dumps({"document": TEXT}), "mlflow.spanOutputs": json.dumps(SHORT),
+    }}]},
+}  # fmt: skip
 MLFLOW = {"trace_id": "t1", "request": {"document": TEXT, "words": 20}, "response": SHORT}
 
 
@@ -62,9 +73,11 @@ MLFLOW = {"trace_id": "t1", "request": {"document": TEXT, "words": 20}, "respons
         (LANGFUSE, "m", {"trace_id": "t1", "observation_id": "o1"}),
         (PHOENIX, "m", {"trace_id": "t1", "span_id": "s1"}),
         (FLAT, "m", {"trace_id": "t1", "span_id": "s1"}),
+        (DOTTED, "m", {"trace_id": "t1", "span_id": "s1"}),
         (MLFLOW, "system", {"trace_id": "t1"}),
+        (TO_JSON, "system", {"trace_id": "t1"}),
     ],
-    ids=["langfuse", "phoenix", "phoenix-frame", "mlflow"],
+    ids=["langfuse", "phoenix", "phoenix-frame", "phoenix-dotted", "mlflow", "mlflow-json"],
 )
 def test_traces(tmp_path: Path, row: dict[str, Any], system: str, ids: dict[str, str]) -> None:
     data = load(put(tmp_path / "traces.jsonl", [row]), preset="traces")
@@ -72,8 +85,39 @@ def test_traces(tmp_path: Path, row: dict[str, Any], system: str, ids: dict[str,
     assert ids.items() <= data.summaries[0].extra.items()
 
 
-def test_other_spans_are_left_out_and_missing_texts_are_faults(tmp_path: Path) -> None:
+def test_generations_of_a_trace(tmp_path: Path) -> None:
     tool = {**LANGFUSE, "id": "o2", "type": "TOOL", "input": {"query": 1}}
-    assert len(load(put(tmp_path / "a.jsonl", [LANGFUSE, tool]), preset="traces")) == 1
-    with pytest.raises(InputError, match=r"a.jsonl:2: input"):
-        load(put(tmp_path / "a.jsonl", [LANGFUSE, {**LANGFUSE, "id": "o3", "input": {"query": 1}}]), preset="traces")
+    chain = {**LANGFUSE, "id": "o3", "type": "CHAIN"}
+    failed = {**LANGFUSE, "id": "o4", "level": "ERROR", "output": None}
+    second = {**LANGFUSE, "id": "o5", "input": "Ben left."}
+    data = load(put(tmp_path / "a.jsonl", [LANGFUSE, tool, chain, failed, second]), preset="traces")
+    assert [each.extra["observation_id"] for each in data.summaries] == ["o1", "o5"]
+    assert [each.message.split()[0] for each in data.warnings] == ["o4"]
+    assert len(load(put(tmp_path / "b.jsonl", [chain, tool]), preset="traces")) == 1
+    spans = [PHOENIX, {**PHOENIX, "context": {"span_id": "s2", "trace_id": "t1"}}]
+    assert [each.document_id for each in load(put(tmp_path / "c.jsonl", spans), preset="traces").summaries] == [
+        "s1",
+        "s2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({**LANGFUSE, "input": {"query": 1}}, "input"), ({**PHOENIX, "attributes": "text"}, "attributes"),
+        ({**LANGFUSE, "input": "[" * 100_000}, None), ({**TO_JSON, "data": {"spans": 3}}, "data"),
+    ],
+)  # fmt: skip
+def test_faults(tmp_path: Path, row: dict[str, Any], field: str | None) -> None:
+    file = put(tmp_path / "a.jsonl", [LANGFUSE, {**row, "id": "o3", "traceId": "t3"}])
+    if field is None:  # text that only looks like JSON
+        assert len(load(file, preset="traces")) == 2
+        return
+    with pytest.raises(InputError, match=rf"a.jsonl:2: {field}"):
+        load(file, preset="traces")
+
+
+def test_a_request_without_a_result_is_a_fault(tmp_path: Path) -> None:
+    requests = put(tmp_path / "r.jsonl", [{"custom_id": "a", "body": {"messages": MESSAGES}}])
+    with pytest.raises(InputError, match="results"):
+        load(requests, preset="openai_batch")

@@ -11,6 +11,7 @@ Langfuse's Python SDK 5.0.4 (`POST /api/public/scores`, a list of scores), and a
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import os
 import urllib.error
@@ -25,7 +26,7 @@ from summeter.scoring.scores import Score
 
 AT_ONCE = 100
 TIMEOUT = 60.0
-_REFUSED = (401, 403, 404)
+_REFUSED = (301, 302, 303, 307, 308, 401, 403, 404)
 
 
 class Sent(NamedTuple):
@@ -128,14 +129,24 @@ def _parts(rows: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]
     return [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error, because the keys must not be sent to another host."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
 def _post(url: str, content: object, headers: Mapping[str, str]) -> dict[str, Any]:
     """Send JSON, and return the object of the answer, which is empty if there is none."""
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url} is not an address; give one that starts with https://")
     body = json.dumps(content, allow_nan=False).encode()
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers})  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310 - only http and https
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers})  # noqa: S310
+        with _OPENER.open(request, timeout=TIMEOUT) as answer:
             text = answer.read()
     except urllib.error.HTTPError as error:
         said = error.read(500).decode("utf-8", "replace")
@@ -143,8 +154,12 @@ def _post(url: str, content: object, headers: Mapping[str, str]) -> dict[str, An
         raise kind(f"{url} answered {error.code}: {said or error.reason}") from error
     except OSError as error:
         raise SummeterError(f"{url} cannot be reached: {error}") from error
+    except (http.client.HTTPException, ValueError) as error:
+        raise UsageError(f"{url} is not an address: {error}") from error
     try:
         found = json.loads(text or b"{}")
     except ValueError:
-        found = {}
-    return found if isinstance(found, dict) else {}
+        found = None
+    if not isinstance(found, dict):
+        raise SummeterError(f"{url} did not answer with a JSON object, so it may have stored nothing")
+    return found

@@ -27,18 +27,23 @@ from summeter.data.hub import is_address
 from summeter.data.mapping import read_model
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
+from summeter.evaluators.catalog import build
 from summeter.meta import classify, correlate, trust
 from summeter.meta._classify import STATISTICS, ClassifyOptions
 from summeter.meta._correlate import CorrelateOptions
+from summeter.meta._trust import TrustOptions
 from summeter.meta.results import Row, Study, payload
 from summeter.pages.templates import one_file
 from summeter.records import Record, UsageError, canonical, nearest
-from summeter.runs.run import RunFolder
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import MANIFEST, RunFolder
+from summeter.runs.usage import Usage
 from summeter.tables import Table, csv_rows, number, with_interval, with_missing
 
 STUDY = "leaderboard"
 PAGE, STUDY_FILE, ROWS = "index.html", "leaderboard.json", "leaderboard.csv"
 TEMPLATES = Path(__file__).parent / "templates"
+TRUST_LEVELS = ("sentence", "key_fact", "summary")
 Needs = Literal["no download", "CPU network", "GPU network", "LLM"]
 
 
@@ -84,6 +89,16 @@ class BoardJudge(Record):
     needs: Needs = Field(description="What the judge needs to run.")
     note: str = Field("", description="A remark, as shown on the page.")
 
+    @field_validator("evaluator")
+    @classmethod
+    def _known(cls, evaluator: str | None) -> str | None:
+        try:
+            if evaluator is not None:
+                build(evaluator)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return evaluator
+
 
 class Board(Record):
     """The settings of a leaderboard. Paths are relative to the file."""
@@ -94,6 +109,14 @@ class Board(Record):
     runs: str = Field("runs", description="Folder for the runs of the evaluators. It contains the texts of the data.")
     resamples: int = Field(1000, ge=20, description="Resamples of the bootstrap by document.")
     seed: int = Field(0, description="Random seed of the intervals.")
+
+    @field_validator("sets", "judges")
+    @classmethod
+    def _file_names(cls, named: dict[str, Any]) -> dict[str, Any]:
+        for name in named:
+            if name.startswith(".") or not name.strip() or any(char in name for char in "/\\\0"):
+                raise ValueError(f"{name!r} is also the name of a folder, so it must not start with '.' or contain '/'")
+        return named
 
     @field_validator("judges")
     @classmethod
@@ -131,18 +154,16 @@ class Leaderboard(NamedTuple):
         order = sorted(found, key=lambda name: (-len(ranks[name]), sum(ranks[name]) / max(1, len(ranks[name]))))
         return {name: found[name] for name in order}
 
-    def seconds(self, judge: str) -> float | None:
-        """Return a judge's mean computing time per summary over the sets, or None if it is unknown on all of them."""
-        known = [row.details["seconds"] for row in self.cells()[judge].values() if row.details.get("seconds")]
-        return sum(known) / len(known) if known else None
+    def mean(self, judge: str, name: Literal["seconds", "cost"]) -> tuple[float | None, str]:
+        """Return a judge's mean `seconds` per summary, or `cost` of 1,000 summaries in US dollars, over the sets.
 
-    def cost(self, judge: str) -> tuple[float | None, str]:
-        """Return a judge's mean cost of 1,000 summaries in US dollars over the sets, or None and the reason."""
-        rows = [row for row in self.cells()[judge].values() if "cost" in row.details]
-        reason = next((row.details["cost_reason"] for row in rows if row.details["cost"] is None), None)
+        It is None, with the reason, if it is unknown on one of the sets on which the judge has a value.
+        """
+        rows = [row for row in self.cells()[judge].values() if name in row.details]
+        reason = next((row.details[f"{name}_reason"] for row in rows if row.details[name] is None), None)
         if not rows or reason is not None:
-            return None, reason or "no run"
-        return sum(row.details["cost"] for row in rows) / len(rows), ""
+            return None, reason or "no value"
+        return sum(row.details[name] for row in rows) / len(rows), ""
 
     def ranking(self) -> Table:
         """Return a table with one line per judge and one column per set, judges in the order of `cells`."""
@@ -180,6 +201,10 @@ def leaderboard(board: Board, *, base: str | Path = ".", progress: Progress | No
     root, rows, about = Path(base), list[Row](), dict[str, str]()
     for name, each in board.sets.items():
         data = load(each.data if is_address(each.data) else root / each.data, preset=each.preset)
+        judged = {judgment.aspect for block in data.judgment_sets for judgment in data.iter_judgments(block)}
+        if each.aspect not in judged:
+            hint, known = nearest(each.aspect, judged), ", ".join(sorted(judged)) or "nothing"
+            raise UsageError(f"sets.{name}.aspect: people did not judge {each.aspect!r}{hint}; they judged: {known}")
         about[name] = f"{len(data.documents):,} documents, {len(data):,} summaries by {len(data.systems)} systems"
         for entry, judge in board.judges.items():
             if name in judge.runs:
@@ -187,9 +212,12 @@ def leaderboard(board: Board, *, base: str | Path = ".", progress: Progress | No
             elif judge.evaluator is None:
                 continue
             else:
+                out = root / board.runs / name / entry
+                if (out / MANIFEST).exists():
+                    RunFolder(out).check_data(data, "Set another folder `runs`, or remove this run")
                 run = evaluate(
-                    data, judge.evaluator, models=judge.models, out=root / board.runs / name / entry,
-                    progress=progress, **{"seed": board.seed, **judge.options},
+                    data, judge.evaluator, models=judge.models, out=out, progress=progress,
+                    **{"seed": board.seed, **judge.options},
                 )  # fmt: skip
             row = _measured(board, each, judge, run, data)
             details = {**row.details, "entry": entry, "set": name, "needs": judge.needs}
@@ -203,7 +231,13 @@ def write(found: Leaderboard, folder: str | Path) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     write_text(target / STUDY_FILE, canonical(payload(found.study)) + "\n")
     write_text(target / ROWS, csv_rows(long_rows(found.study)))
-    values = {"title": found.board.title, "found": found, "cells": found.cells(), "needs": get_args(Needs)}
+    values = {
+        "title": found.board.title,
+        "found": found,
+        "cells": found.cells(),
+        "needs": get_args(Needs),
+        "shares": STATISTICS,
+    }
     write_lines(
         target / PAGE,
         one_file(
@@ -229,11 +263,16 @@ def long_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 def _measured(board: Board, each: LabelledSet, judge: BoardJudge, run: RunFolder, data: Dataset) -> Row:
     """Return the row of a judge on a dataset, which has a reason instead of a value if nothing can be compared."""
+    entries = [entry for entry in run.manifest.judges if judge.judge in (None, entry.name, entry.signature)]
+    if not entries:
+        known = list(dict.fromkeys(entry.name for entry in run.manifest.judges))
+        hint = nearest(judge.judge or "", known)
+        raise UsageError(f"{run.folder} has no judge {judge.judge!r}{hint}; it has: {', '.join(known) or 'none'}")
     own = judge.aspects.get(each.aspect, each.aspect)
     aspect = each.aspect if own == each.aspect else f"{own}:{each.aspect}"
     shared = {"aspect": aspect, "judge": judge.judge, "seed": board.seed, "resamples": board.resamples}
     try:
-        if not any(own in entry.aspects for entry in run.manifest.judges):
+        if not any(own in entry.aspects for entry in entries):
             raise UsageError(f"it does not judge {own}")
         if each.statistic in STATISTICS:
             study = classify(run, data, **shared, **each.options)
@@ -243,21 +282,25 @@ def _measured(board: Board, each: LabelledSet, judge: BoardJudge, run: RunFolder
     except UsageError as error:
         return Row(
             study=STUDY, judge=judge.judge, statistic=each.statistic, value=None, status="undefined", n=0,
-            aspect=own, gold_aspect=each.aspect, reason=str(error), details=_spent(run),
+            aspect=own, gold_aspect=each.aspect, reason=str(error),
         )  # fmt: skip
     except LookupError:
         found = dict.fromkeys(row.judge or "" for row in study.where(statistic=each.statistic, system=None))
         raise UsageError(
             f"{run.folder} has several judges of {own}: {', '.join(found)}; set `judge` of the judge on the board"
         ) from None
-    details = {**_trusted(run, data, shared, row.level), **_spent(run, row.signature)}
+    also = {name: value for name, value in each.options.items() if name in TrustOptions.model_fields}
+    if row.level in TRUST_LEVELS:
+        also["level"] = row.level
+    entry = next((entry for entry in entries if entry.signature == row.signature), None)
+    details = {**_trusted(run, data, {**shared, **also}), **_spent(run, entry)}
     return row.model_copy(update={"details": {**row.details, **details}})
 
 
-def _trusted(run: RunFolder, data: Dataset, shared: Mapping[str, Any], level: str | None) -> dict[str, Any]:
+def _trusted(run: RunFolder, data: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the winning rate of the alternative annotator test and the verdict, or a reason for having none."""
     try:
-        study = trust(run, data, **shared, level=level if level in ("sentence", "key_fact", "summary") else None)
+        study = trust(run, data, **options)
     except UsageError as error:
         return {"omega": None, "omega_reason": str(error)}
     rates = {row.statistic: row for row in study if row.statistic.startswith("alt_test")}
@@ -268,23 +311,19 @@ def _trusted(run: RunFolder, data: Dataset, shared: Mapping[str, Any], level: st
     }  # fmt: skip
 
 
-def _spent(run: RunFolder, signature: str | None = None) -> dict[str, Any]:
-    """Return the cost of 1,000 summaries in US dollars, and the seconds of computing per summary, of a judge.
-
-    Without a signature, it is the first judge of the run.
-    """
-    manifest = run.manifest
-    entry = next(each for each in manifest.judges if signature in (None, each.signature))
-    if entry.imported:
-        return {"cost": None, "cost_reason": "stored judgments", "seconds": None}
-    usage, compute = manifest.judge_usage.get(entry.signature), manifest.compute.get(entry.signature)
-    spent: dict[str, Any] = {"cost": 0.0, "cost_reason": None, "seconds": None}
-    if usage is not None and usage.calls:
-        spent["cost"] = None if usage.cost is None else usage.cost / max(1, usage.items) * 1000
-        spent["cost_reason"] = usage.reason
-    if compute is not None and compute.items:
-        spent["seconds"] = compute.seconds / compute.items
-    return spent
+def _spent(run: RunFolder, entry: JudgeEntry | None) -> dict[str, Any]:
+    """Return the cost of 1,000 summaries in US dollars and the seconds of computing per summary, or reasons."""
+    if entry is None or entry.imported:
+        why = "stored judgments" if entry else "not recorded"
+        return {"cost": None, "cost_reason": why, "seconds": None, "seconds_reason": why}
+    usage = run.manifest.judge_usage.get(entry.signature, Usage())
+    compute = run.manifest.compute.get(entry.signature, Usage())
+    return {
+        "cost": None if usage.cost is None else usage.cost / max(1, usage.items) * 1000,
+        "cost_reason": usage.reason,
+        "seconds": compute.seconds / compute.items if compute.items else None,
+        "seconds_reason": None if compute.items else "not recorded",
+    }
 
 
 def value_of(row: Row | None) -> str:
