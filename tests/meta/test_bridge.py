@@ -56,6 +56,14 @@ def test_scores_on_another_scale_are_converted_by_mean_and_spread() -> None:
     assert constant.one(statistic="offset").value == 1.5  # the mean of 2 to 7 is 4.5
 
 
+def test_without_an_interval_the_offset_is_not_said_to_suffice() -> None:
+    study = bridge(rated(OLD, "a/m"), changed(2, -1), resamples=0)  # type: ignore[arg-type]
+    assert study.one(statistic="slope").low is None
+    assert "without an interval" in study.notes[0]
+    assert "multiply it by 2.000 and add -1.000" in study.notes[0]
+    assert "add 3.000" not in study.notes[0]
+
+
 def test_rankings_and_conclusions_that_change() -> None:
     # A is better by 1 on all six documents (p = 2/64). By the new judge, B is better on four, and A on two.
     gaps = [1, 1, 1, 1, -1, -1]
@@ -97,6 +105,19 @@ def test_judges_are_paired_by_name_or_as_the_only_ones() -> None:
     assert {row.judge for row in study} == {"rts"}
     assert "direct did not change: left out" in study.notes
     assert {row.value for row in bridge(other, other).where(statistic="offset")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"judges": "a,b"}, "unknown judge 'a'.*choose from: rts"),
+        ({"judges": "rts,b"}, "unknown judge 'b'.*choose from: rts"),
+        ({"aspect": "nope"}, "unknown aspect 'nope'.*choose from: coherence"),
+    ],
+)
+def test_unknown_judges_and_aspects_are_named(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        bridge(rated(OLD, "a/m"), changed(1, 0), **options)  # type: ignore[arg-type]
 
 
 def test_summaries_without_both_scores_are_missing() -> None:

@@ -28,6 +28,7 @@ from summeter.meta.options import LISTED, AgreementCoefficient, By, CommandLine,
 from summeter.meta.pairing import pair_judges
 from summeter.meta.results import Row, Study, merged, status_of
 from summeter.meta.sample import Grid, Sample, are_decisions, mostly_within
+from summeter.meta.selection import check_known
 from summeter.meta.verdicts import listed
 from summeter.pages.numbers import count
 from summeter.records import JudgeKey, Parameter, UsageError, judge_names
@@ -63,11 +64,11 @@ def bridge(old: RunLike, new: RunLike, options: BridgeOptions) -> Study:
     study says how much the new scores differ, how far both agree, and which conclusions change: the ranking of the
     systems, the pairs of systems that differ significantly, and decisions on sentences and key facts. The notes say how
     to convert old means. If the scores of both have the same spread (the interval of `slope` contains 1), the offset is
-    added. Otherwise they are converted so that the scores of both judges have the same mean and standard deviation:
-    `slope` times the old mean plus `details.intercept`. With `by`, there are rows for each value of a column; an offset
-    that depends on the system (`by="system"`) changes rankings.
+    added. Otherwise, or if `slope` has no interval, they are converted so that the scores of both judges have the same
+    mean and standard deviation: `slope` times the old mean plus `details.intercept`. With `by`, there are rows for each
+    value of a column; an offset that depends on the system (`by="system"`) changes rankings.
 
-    Raises UsageError if the texts of the runs differ, or if no judges correspond.
+    Raises UsageError if the texts of the runs differ, if a judge or an aspect is unknown, or if no judges correspond.
 
         print(sm.meta.bridge("runs/gpt-4o", "runs/gpt-6").notes[0])
     """
@@ -92,6 +93,13 @@ def _corresponding(both: JudgeInput, options: BridgeOptions) -> Iterator[tuple[Q
     """Yield the questions of the old and the new judge that correspond."""
     runs = list(both.runs)
     asked = [[each for each in both.questions((), options.judge) if each.run == run] for run in runs]
+    for at, run in enumerate(runs):
+        of_run = [each for each in both.questions() if each.run == run]
+        if options.judges is not None:
+            names = dict.fromkeys(name for each in of_run for name in (each.judge, each.signature))
+            check_known([options.judges[at]], list(names), "judge")
+        for pair in options.aspect_pairs:
+            check_known([pair[at]], list(dict.fromkeys(each.aspect for each in of_run)), "aspect")
     if options.judges is not None:
         asked = [
             [question for question in of_run if name in (question.judge, question.signature)]
@@ -217,17 +225,23 @@ def _conversion(measured: Sequence[Row], coefficient: str) -> str:
     offset, slope, agreement = measured
     if offset.value is None:
         return f"nothing can be compared ({offset.reason})"
+    differ = f"{offset.value:+.3f} {interval(offset.low, offset.high)}".rstrip()
     said = (
-        f"the new scores differ by {offset.value:+.3f} {interval(offset.low, offset.high)} on "
+        f"the new scores differ by {differ} on "
         f"{count(offset.n, 'summary', 'summaries')} (agreement {number(agreement.value, 2)}, {coefficient})"
     )
-    if slope.value is None or slope.low is None or slope.high is None or slope.low <= 1 <= slope.high:
+    if slope.value is None:
         return f"{said}. To convert an old mean, add {offset.value:.3f}"
-    return (
-        f"{said}; their standard deviation is {number(slope.value)} {interval(slope.low, slope.high)} times that of "
-        f"the old ones. To convert an old mean, multiply it by {slope.value:.3f} and add "
-        f"{slope.details['intercept']:.3f}"
-    )
+    convert = f"To convert an old mean, multiply it by {slope.value:.3f} and add {slope.details['intercept']:.3f}"
+    spread = f"{said}; their standard deviation is {number(slope.value)}"
+    if slope.low is None or slope.high is None:
+        return (
+            f"{spread} times that of the old ones, without an interval, so that it is not determined whether adding "
+            f"the offset suffices. {convert}"
+        )
+    if slope.low <= 1 <= slope.high:
+        return f"{said}. To convert an old mean, add {offset.value:.3f}"
+    return f"{spread} {interval(slope.low, slope.high)} times that of the old ones. {convert}"
 
 
 def _conclusions(grid: Grid, about: dict[str, Any], options: BridgeOptions) -> Row:
