@@ -96,6 +96,13 @@ def test_filters_are_in_the_address(tmp_path: Path, query: str, wanted: list[str
             assert f'<option value="{value.replace("+", " ")}" selected>' in unescape(chosen)
 
 
+def test_a_search_has_a_limit_of_words(tmp_path: Path) -> None:
+    fake.make(tmp_path / "run", judges=JUDGES)
+    allowed, refused = pages(tmp_path / "run", "/run/run?text=" + "+a" * 50, "/run/run?text=" + "+a" * 1500)
+    assert (allowed[0], refused[0]) == (200, 400)
+    assert "50 words" in refused[1]
+
+
 def verdicts(data: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the verdicts, votes and values on each summary, with words instead of their numbers."""
     words = data["shared"]["words"]

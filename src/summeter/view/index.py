@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 PAGE = 20
 """Number of summaries on a page."""
+MAX_WORDS = 50
+"""Number of words that a search may have; each is a condition of a query."""
 LAYOUT = 1
 """Changes with the tables below, so that older indexes are replaced."""
 _MEMORY = "400MB"
@@ -67,7 +69,7 @@ class Filters(NamedTuple):
 
     `document` is the id of a document. `error` is a type of error, or "any". `people` is "differ" for the summaries on
     which a judge and people disagree. A judgment must meet `judge`, `error`, `status` and `people` together. `order` is
-    a title in `RunIndex.orders`.
+    a title in `RunIndex.orders`. `text` has at most MAX_WORDS words.
     """
 
     document: str = ""

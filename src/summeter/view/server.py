@@ -22,7 +22,7 @@ from summeter.runs.manifest import Manifest
 from summeter.runs.run import read_manifest
 from summeter.scoring import SystemTable
 from summeter.scoring.systems import SystemScore
-from summeter.view.index import PAGE, Filters, RunIndex
+from summeter.view.index import MAX_WORDS, PAGE, Filters, RunIndex
 
 HOST = "127.0.0.1"
 TEMPLATES = Path(__file__).parent / "templates"
@@ -125,6 +125,8 @@ class _Site:
         given = {field: request.query.get(field, "") for field in Filters._fields}
         if "" in request.query.values():  # a form sends all its fields
             raise web.HTTPSeeOther(_link(name, Filters(**given)))
+        if (words := len(given["text"].split())) > MAX_WORDS:
+            raise web.HTTPBadRequest(text=f"a search may have at most {MAX_WORDS} words; this one has {words:,}")
         number = request.query.get("page", "")
         page = max(1, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else 1
         async with self.lock:  # a large index is built only once
