@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,55 @@ def test_an_index_is_reused_until_the_run_changes(tmp_path: Path) -> None:
     file.write_bytes(b"damaged")
     RunIndex(run.folder).close()
     assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_the_index_of_a_run_that_goes_on_is_kept_for_a_while(tmp_path: Path) -> None:
+    def judge(at: int) -> None:
+        document, (summary, _) = list(run.data.items())[at]
+        with fake.Journal(run.folder) as journal:
+            key = document.id, summary.system, None
+            journal.judged(fake.NOVELTY, key, fake.novelty(document, summary, fake.NOVELTY))
+
+    run = fake.make(tmp_path / "run", documents=1, status="running")
+    (page,) = pages(run.folder, "/run/run")
+    assert re.search(r"read at \d\d:\d\d:\d\d UTC", page[1])
+    index = RunIndex(run.folder)
+    judge(1)
+    assert index.current()
+    assert len(index.items(index.find(Filters(), 0)[1])) == 2  # it still fits the files
+    with fake.Journal(run.folder) as journal:
+        journal.manifest(run.manifest.model_copy(update={"status": "complete"}))
+    assert not index.current()
+    index.close()
+    with fake.Journal(run.folder) as journal:
+        journal.manifest(run.manifest)
+    index = RunIndex(run.folder)
+    index.kept = 0
+    judge(0)
+    assert not index.current()
+    index.close()
+
+
+def test_a_run_is_shown_while_the_index_of_another_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.make(tmp_path / "large")
+    fake.make(tmp_path / "small")
+    shown_first = threading.Event()
+
+    def opened(folder: Path, note: Any) -> RunIndex:
+        assert folder.name == "small" or shown_first.wait(20)
+        return RunIndex(folder, note)
+
+    async def fetch() -> None:
+        async with TestClient(TestServer(make_app(tmp_path))) as client:
+            large = asyncio.create_task(client.get("/run/large"))
+            await asyncio.sleep(0.1)
+            assert (await asyncio.wait_for(client.get("/run/small"), 10)).status == 200
+            assert not large.done()
+            shown_first.set()
+            assert (await large).status == 200
+
+    monkeypatch.setattr("summeter.view.server.RunIndex", opened)
+    asyncio.run(fetch())
 
 
 def test_pages_of_many_summaries(tmp_path: Path) -> None:

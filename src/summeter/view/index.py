@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +30,7 @@ from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView, sources
 from summeter.report.words import gloss
 from summeter.runs.readers import Known, RunReader, SummaryReader, human_reader, key_fact_lists
-from summeter.runs.run import RunFolder
+from summeter.runs.run import RunFolder, read_manifest
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, Records, Score, ScoreTable, SystemTable
 from summeter.scoring.table import Categorical, Question
@@ -41,6 +43,8 @@ PAGE = 20
 """Number of summaries on a page."""
 MAX_WORDS = 50
 """Number of words that a search may have; each is a condition of a query."""
+KEPT = 60.0
+"""Number of seconds for which the index of a run that is still running is kept, whatever was judged since."""
 LAYOUT = 1
 """Changes with the tables below, so that older indexes are replaced."""
 _MEMORY = "400MB"
@@ -91,6 +95,9 @@ def cache_folder() -> Path:
 class RunIndex:
     """The index of a run, which is built when it is missing or older than the files of the run.
 
+    `time` is when its files were read. The index of a run that is still running is kept for `kept` seconds: at least
+    KEPT, and ten times as long as it took to build.
+
     Raises UsageError if the folder is not a run, and InputError if a file of the run is damaged.
     """
 
@@ -98,6 +105,7 @@ class RunIndex:
         """Open the index of a run. `note` is called with a message before the index is built."""
         import duckdb
 
+        self.time, self._begun = datetime.now(UTC), time.monotonic()
         self.run = RunFolder(folder)
         self.stamp = stamp(folder)
         file = cache_folder() / f"{digest(str(folder.resolve()), 16)}.duckdb"
@@ -107,6 +115,7 @@ class RunIndex:
             note(f"writing an index of {folder}")
             build(self.run, file, self.stamp)
             self._open(file)
+        self.kept = max(KEPT, 10 * (time.monotonic() - self._begun))
 
     def _open(self, file: Path) -> None:
         import duckdb
@@ -120,8 +129,11 @@ class RunIndex:
             raise ValueError("the run has changed")
 
     def current(self) -> bool:
-        """Return whether the files of the run are unchanged."""
-        return self.stamp == stamp(self.run.folder)
+        """Return whether the files of the run are unchanged, or whether it is too early to build the index again."""
+        folder = self.run.folder
+        # A run that has ended in the meantime is shown as it is now.
+        running = self.run.manifest.status == "running" and read_manifest(folder).status == "running"
+        return (running and time.monotonic() - self._begun < self.kept) or self.stamp == stamp(folder)
 
     def close(self) -> None:
         """Close the file."""

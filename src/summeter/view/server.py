@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,7 +94,7 @@ class _Site:
     def __init__(self, root: Path, note: Callable[[str], None]) -> None:
         self.root, self.note = root, note
         self.indexes: dict[Path, RunIndex] = {}
-        self.lock = asyncio.Lock()
+        self.locks = defaultdict[Path, asyncio.Lock](asyncio.Lock)
 
     def runs(self) -> dict[str, Path]:
         """Return the folders of the runs by name: the path below the folder that is served."""
@@ -129,14 +130,14 @@ class _Site:
             raise web.HTTPBadRequest(text=f"a search may have at most {MAX_WORDS} words; this one has {words:,}")
         number = request.query.get("page", "")
         page = max(1, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else 1
-        async with self.lock:  # a large index is built only once
+        async with self.locks[folder]:  # a large index is built only once
             return await asyncio.to_thread(self._run, name, folder, Filters(**given), page)
 
     def _run(self, name: str, folder: Path, filters: Filters, page: int) -> web.Response:
         index = self.indexes.get(folder)
         if index is None or not index.current():
             if index is not None:
-                index.close()
+                self.indexes.pop(folder).close()
             index = self.indexes[folder] = RunIndex(folder, self.note)
         total, numbers = index.find(filters, (page - 1) * PAGE)
         last = max(1, -(-total // PAGE))
@@ -147,6 +148,8 @@ class _Site:
             "title": name,
             "one": folder == self.root,
             "manifest": index.run.manifest,
+            "time": index.time,
+            "kept": round(index.kept),
             "about": index.about,
             "judges": list(index.judges),
             "fields": _fields(index),
