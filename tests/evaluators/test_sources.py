@@ -18,6 +18,7 @@ from summeter.evaluators.windows import document_views
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM, Settings
+from summeter.models.tokens import tokens
 from summeter.records import Document, Item
 from summeter.text.chunks import runs
 from summeter.text.spans import TextSpan, ranges_by_source, sentence_spans
@@ -93,3 +94,13 @@ def test_evidence_refers_to_the_text_without_titles(context: int | None) -> None
     (span,) = judgment.evidence
     assert (span.cut(document.text), document.place(span)) == ("Ada sold the mill in May", "transcript, sentence 1")
     assert all(prompt.count("[transcript]\n") == 1 for prompt in reader.prompts if "Nobody spoke." in prompt)
+
+
+def test_titles_count_as_tokens() -> None:
+    many = [{"id": f"source-{number}-of-many", "text": f"Point {number} was agreed."} for number in range(200)]
+    long = load([{"doc_id": "m1", "document": many, "summary": "It was agreed."}]).documents["m1"]
+    passages, cut = Settings(context=2000), Settings(context=2000, on_overflow="truncate")
+    for settings, near in ((passages, ["It was agreed."]), (cut, None)):
+        (view,), omitted = document_views(long, BoundLLM(Reader(2000), settings), FRAME, 20, near)
+        assert omitted
+        assert tokens(view.text) < 2000

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 Target = Literal["jsonl", "csv", "tsv", "parquet", "xlsx", "hub", "label_studio", "potato"]
 TARGETS: tuple[Target, ...] = get_args(Target)
-TASKS = ("label_studio", "potato")
+TASKS = {"label_studio": ".json", "potato": ".jsonl"}
+"""The suffix of the file of tasks of each labelling tool."""
 """Labelling tools whose tasks can be written. The presets of the same names read the annotations."""
 _SUFFIXES: dict[str, Target] = {
     ".jsonl": "jsonl", ".jsonl.gz": "jsonl", ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
@@ -61,6 +62,8 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
     known = next((target for target in TARGETS if target == named), None)
     if named is not None and known is None:
         raise UsageError(f"unknown kind of export {named!r}; kinds are: {', '.join(TARGETS)}")
+    if known in TASKS and str(path) != "-" and not str(path).lower().endswith(TASKS[known]):
+        raise UsageError(f"{path} is no file of tasks for {known}; its suffix must be {TASKS[known]}")
     if known in ("hub", *TASKS):
         return known
     if str(path) == "-":
@@ -198,17 +201,20 @@ def write_tasks(dataset: Dataset, path: str | Path, tool: Target) -> int:
     """Write each summary as a task of a labelling tool, and return the number of tasks.
 
     Tasks of Label Studio are a list of objects with `data`, which contains the flat row. Those of potato are JSON Lines
-    of flat rows with an `id`.
+    of flat rows with an `id`. A document that consists of several sources is their text with titles.
     """
+    tasks = (
+        {**row, "document": dataset.documents[row["doc_id"]].titled()} if isinstance(row["document"], list) else row
+        for row in flat_rows(dataset)
+    )
     if tool == "label_studio":
-        rows = [{"data": row} for row in flat_rows(dataset)]
+        rows = [{"data": row} for row in tasks]
         write_text(Path(path), json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return len(rows)
     return write_lines(
         Path(path),
         _json_lines(
-            {"id": "/".join(quote(row[name], safe="") for name in ("doc_id", "system")), **row}
-            for row in flat_rows(dataset)
+            {"id": "/".join(quote(row[name], safe="") for name in ("doc_id", "system")), **row} for row in tasks
         ),
     )
 

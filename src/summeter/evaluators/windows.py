@@ -61,7 +61,7 @@ def document_views(
     if llm.settings.on_overflow == "truncate":
         # Cut after the last tile that fits, counting the text as a whole, since the tokens of each tile are rounded.
         text, ends = document.text, [tile.end for tile in cut]
-        end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
+        end = ends[bisect_right(ends, room, key=lambda end: tokens(document.titled(0, end))) - 1]
         return [TextSpan(document.titled(0, end), 0, end)], tokens(text[end:])
     costs = [tokens(tile.text) for tile in cut]
     if near is None:
@@ -83,9 +83,10 @@ def document_views(
     def fill(numbers: Sequence[int], limit: float) -> None:
         nonlocal used
         for number in numbers:
-            if number not in chosen and used + costs[number] + gap <= limit:
+            cost = tokens(document.titled(*cut[number].offsets)) if document.sources else costs[number]
+            if number not in chosen and used + cost + gap <= limit:
                 chosen.add(number)
-                used += costs[number] + gap
+                used += cost + gap
 
     filled = accumulate(cost + gap for cost in costs)
     opening = sum(1 for _ in takewhile(lambda end: end <= int(room * OPENING), filled))
@@ -141,7 +142,7 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     if context is None:
         return None
     usable, answer = int(context * (1 - RESERVE)), llm.settings.max_tokens or min(reply, context // 2)
-    characters = len(document.text) + sum(len(message.content) for message in frame.messages)
+    characters = len(document.titled()) + sum(len(message.content) for message in frame.messages)
     if MAX_TOKENS_PER_CHARACTER * characters + answer <= usable:
         return None  # the usual case: no tokens are counted
     size = tokens(document.titled())

@@ -12,7 +12,8 @@ import pytest
 from models.server import Call, Reply, StubServer, ok
 
 import summeter as sm
-from summeter.evaluators.omission.omissions import Omissions
+from summeter.evaluators.omission.omissions import Omissions, SourceFact
+from summeter.models.structured import Answer
 from summeter.records import Judgment
 from summeter.report import page
 
@@ -163,3 +164,19 @@ def test_a_fact_with_two_answers_is_no_verdict() -> None:
     item = sm.Item(document=document, summary=summary)
     (found,) = Omissions().read(json.dumps({"facts": facts}), item, "strict", "s")
     assert (found.status, found.value) == ("unparsed", None)
+
+
+def test_facts_of_the_same_importance_come_from_the_windows_in_turn() -> None:
+    ((document, (summary,)),) = sm.load([{"document": "Ana left.", "summary": "Ana left."}]).items()
+    windows = [
+        [SourceFact(f"fact {place} of {window}", "essential", window == 0, ()) for place in range(4)]
+        for window in range(3)
+    ]
+    lists = [*windows, [SourceFact("fact 1 of 1", "essential", present=True, quotes=())]]
+    answers = [Answer(tuple(facts), "ok", None, (), None) for facts in lists]
+    found = Omissions(at_most=6).combine(answers, sm.Item(document=document, summary=summary), ())
+    assert isinstance(found, tuple)
+    assert [fact.text for fact in found] == [
+        "fact 0 of 0", "fact 0 of 1", "fact 0 of 2", "fact 1 of 1", "fact 1 of 0", "fact 1 of 2",
+    ]  # fmt: skip
+    assert [fact.present for fact in found] == [True, False, False, True, True, False]

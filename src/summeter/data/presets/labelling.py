@@ -48,10 +48,13 @@ def rating_of(answer: Any) -> float | None:
 
 
 class _Block:
-    """The `human` block of a summary, to which answers of annotators are added."""
+    """The `human` block of a summary, to which answers of annotators are added.
 
-    def __init__(self, joined: Joined, summary: str) -> None:
-        self.joined, self.summary = joined, summary
+    `asks_spans` says whether annotators marked passages, so that a summary without a mark has no error.
+    """
+
+    def __init__(self, joined: Joined, summary: str, *, asks_spans: bool) -> None:
+        self.joined, self.summary, self.asks_spans = joined, summary, asks_spans
         self.ratings: dict[str, dict[str, float]] = {}
         self.spans: list[dict[str, Any]] = []
         self.annotators: list[str] = []
@@ -71,7 +74,8 @@ class _Block:
             self.spans.append({"annotator": annotator, "start": at[0], "end": at[1], "label": label})
 
     def to_json(self) -> Cells:
-        marked = {"spans": self.spans, "span_annotators": self.annotators} if self.spans else {}
+        asked = self.asks_spans and self.annotators
+        marked = {"spans": self.spans, "span_annotators": self.annotators} if asked else {}
         return {**({"ratings": self.ratings} if self.ratings else {}), **marked}
 
 
@@ -100,10 +104,27 @@ _DATA = TypeAdapter(dict[str, Any])
 _ANNOTATIONS = TypeAdapter(list[_Annotation])
 
 
+def _is_marked(annotations: Any) -> bool:
+    """Return whether annotations contain a passage."""
+    found = annotations if isinstance(annotations, list) else []
+    results = [each.get("result") for each in found if isinstance(each, Mapping)]
+    values = [
+        item.get("value") for each in results if isinstance(each, list) for item in each if isinstance(item, Mapping)
+    ]
+    return any(isinstance(value, Mapping) and "start" in value for value in values)
+
+
+def _tasks(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterable[Row]:
+    """Return the tasks, with the column `asks_spans`: whether any task of the file has a marked passage."""
+    del faults
+    asks = any(_is_marked(row.cells.get("annotations")) for row in roles[ROWS])
+    return [row._replace(cells={**row.cells, "asks_spans": asks}) for row in roles[ROWS]]
+
+
 def _label_studio(joined: Joined) -> Iterable[Cells]:
     cells = joined.cells
     data = formed(cells["data"], "data", _DATA, "an object with the texts of the task")
-    block = _Block(joined, text_of(data, "summary"))
+    block = _Block(joined, text_of(data, "summary"), asks_spans=cells["asks_spans"])
     what = "a list of annotations, each with completed_by and result"
     for annotation in formed(cells["annotations"], "annotations", _ANNOTATIONS, what):
         if annotation.was_cancelled:
@@ -149,7 +170,11 @@ def _with_answers(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterabl
     """Return the tasks, with the answers of each annotator in the column `answers`."""
     answers: dict[str, dict[str, tuple[Any, Any]]] = {}
     for row in roles.get(_STATES, ()):
-        labels, spans = row.cells[_LABELS], row.cells.get(_SPANS) or {}
+        labels, spans = row.cells[_LABELS] or {}, row.cells.get(_SPANS) or {}
+        wrong = [name for name, given in ((_LABELS, labels), (_SPANS, spans)) if not isinstance(given, Mapping)]
+        if wrong:
+            faults.of(row.file).add(row.line, wrong[0], "is not an object with the answers by task")
+            continue
         for task in {**labels, **spans}:
             answers.setdefault(task, {})[str(row.cells["user_id"])] = labels.get(task), spans.get(task)
     for row in roles.get(_EXPORTS, ()):
@@ -158,15 +183,16 @@ def _with_answers(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterabl
     tasks = [str(row.cells["id"]) for row in roles[ROWS]]
     if unknown := sorted(answers.keys() - set(tasks)):
         faults.of(roles[ROWS][0].file).add(None, "id", f"has no task {unknown[0]!r}, which was annotated; add it there")
+    asks = any(spans for by_person in answers.values() for _, spans in by_person.values())
     return [
-        row._replace(cells={**row.cells, "answers": answers.get(task, {})})
+        row._replace(cells={**row.cells, "answers": answers.get(task, {}), "asks_spans": asks})
         for task, row in zip(tasks, roles[ROWS], strict=True)
     ]
 
 
 def _potato(joined: Joined) -> Iterable[Cells]:
-    cells = {name: value for name, value in joined.cells.items() if name not in ("id", "answers")}
-    block = _Block(joined, text_of(cells, "summary"))
+    cells = {name: value for name, value in joined.cells.items() if name not in ("id", "answers", "asks_spans")}
+    block = _Block(joined, text_of(cells, "summary"), asks_spans=joined.cells["asks_spans"])
     for annotator, (labels, spans) in joined.cells["answers"].items():
         block.annotators.append(annotator)
         chosen: dict[str, list[Any]] = {}
@@ -187,6 +213,7 @@ LABEL_STUDIO = Preset(
     roles=(FileRole(ROWS, ("data", "annotations"), "the JSON export"),),
     gives="ratings, spans",
     convert=_label_studio,
+    assemble=_tasks,
 )
 POTATO = Preset(
     name="potato",

@@ -7,6 +7,7 @@ covers and which it does not. The wording of the prompt and the degrees of impor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from pydantic import Field
@@ -115,12 +116,17 @@ class Omissions(LLMJudge[Facts]):
         )
 
     def combine(self, answers: Sequence[Answer[Facts]], item: Item, views: Sequence[TextSpan]) -> Facts | NoVerdict:
-        """Merge the lists of all windows. There is no verdict if a window has no usable reply."""
+        """Merge the lists of all windows. There is no verdict if a window has no usable reply.
+
+        Facts of the same importance are taken from the windows in turn. A fact that two windows list is present if the
+        summary has it by one of them.
+        """
         for window, answer in enumerate(answers, 1):
             if answer.data is None:
                 where = f"window {window} of {len(views)}: " if len(views) > 1 else ""
                 return NoVerdict(answer.status, f"{where}{answer.reason or 'no usable reply'}")
-        return self._ranked([fact for answer in answers for fact in answer.data or ()])
+        turns = zip_longest(*(answer.data or () for answer in answers))
+        return self._ranked([fact for turn in turns for fact in turn if fact is not None])
 
     def judgments(self, reply: Facts, builder: JudgmentBuilder) -> list[Judgment]:
         """Return one judgment per fact."""
@@ -146,10 +152,12 @@ class Omissions(LLMJudge[Facts]):
         return judgments
 
     def _ranked(self, facts: Sequence[SourceFact]) -> Facts:
-        """Return the first `at_most` distinct facts by importance; a fact that two windows list is listed once."""
+        """Return the first `at_most` distinct facts by importance; of two with the same text, one that is present."""
         distinct: dict[str, SourceFact] = {}
         for fact in facts:
-            distinct.setdefault(_key(fact), fact)
+            known = distinct.get(_key(fact))
+            if known is None or (fact.present and not known.present):
+                distinct[_key(fact)] = fact
         ranked = sorted(distinct.values(), key=lambda fact: IMPORTANCE.index(fact.importance))
         return tuple(ranked[: self.at_most])
 
