@@ -69,7 +69,7 @@ class TestScore:
         page = Path("run/report.html").read_text()
         assert page.startswith("<!doctype html>")
         # The result is the sentence at the head of the page, without its markup.
-        (sentence,) = re.findall(r'<p class="verdict" dir="auto">(.*?)</p>', page)
+        (sentence,) = re.findall(r'<p class="verdict">(.*?)</p>', page)
         assert unescape(sentence) in " ".join(got.out.split())
         next_command = lines[5].removeprefix("next: summeter ").split()
         full = command(*next_command)
