@@ -120,6 +120,17 @@ def test_a_summary_without_marked_passages_has_no_error(tmp_path: Path) -> None:
     assert labels == {"aster": 0, "birch": 1}
 
 
+@pytest.mark.parametrize(
+    ("field", "text", "warned"), [("document", "rained", False), ("summary", "absent", True)], ids=["document", "lost"]
+)
+def test_passages_outside_the_summary_give_no_label(field: str, text: str, warned: bool, tmp_path: Path) -> None:
+    span = result("labels", "errors", {"start": 3, "end": 9, "text": text, "labels": ["x"]}) | {"to_name": field}
+    task = {"data": ROWS[0], "annotations": [{"completed_by": 1, "result": [span]}]}
+    data = load(put(tmp_path / "export.json", [task]), preset="label_studio")
+    assert not data.judgment_sets
+    assert bool(data.warnings) == warned
+
+
 def test_wrong_answers_of_potato_are_faults(tmp_path: Path) -> None:
     tasks = put(tmp_path / "tasks.jsonl", [{"id": "1", "document": TEXT, "summary": SHORT}])
     state = put(tmp_path / "user_state.json", {"user_id": "ana", "instance_id_to_label_to_value": ["1"]})

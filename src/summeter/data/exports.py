@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 Target = Literal["jsonl", "csv", "tsv", "parquet", "xlsx", "hub", "label_studio", "potato"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 TASKS = {"label_studio": ".json", "potato": ".jsonl"}
-"""The suffix of the file of tasks of each labelling tool."""
-"""Labelling tools whose tasks can be written. The presets of the same names read the annotations."""
+"""Labelling tools, with the suffix of their tasks. The presets of the same names read the annotations."""
 _SUFFIXES: dict[str, Target] = {
     ".jsonl": "jsonl", ".jsonl.gz": "jsonl", ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx",

@@ -50,7 +50,8 @@ def rating_of(answer: Any) -> float | None:
 class _Block:
     """The `human` block of a summary, to which answers of annotators are added.
 
-    `asks_spans` says whether annotators marked passages, so that a summary without a mark has no error.
+    `asks_spans` says whether annotators marked passages, so that a summary without a mark has no error. An annotator
+    whose passages were all left out has no label, because the summary was marked.
     """
 
     def __init__(self, joined: Joined, summary: str, *, asks_spans: bool) -> None:
@@ -58,6 +59,7 @@ class _Block:
         self.ratings: dict[str, dict[str, float]] = {}
         self.spans: list[dict[str, Any]] = []
         self.annotators: list[str] = []
+        self.lost: set[str] = set()
 
     def rate(self, annotator: str, question: str, answers: Sequence[Any]) -> None:
         value = rating_of(answers[0]) if len(answers) == 1 else None
@@ -70,12 +72,14 @@ class _Block:
         at = (start, end) if text is None else located_span(self.summary, text, start)
         if at is None:
             self.joined.warn("spans", "contains a span that is not in the summary and is left out")
+            self.lost.add(annotator)
         else:
             self.spans.append({"annotator": annotator, "start": at[0], "end": at[1], "label": label})
 
     def to_json(self) -> Cells:
-        asked = self.asks_spans and self.annotators
-        marked = {"spans": self.spans, "span_annotators": self.annotators} if asked else {}
+        lost = self.lost - {span["annotator"] for span in self.spans}
+        asked = [annotator for annotator in self.annotators if annotator not in lost] if self.asks_spans else []
+        marked = {"spans": self.spans, "span_annotators": asked} if asked else {}
         return {**({"ratings": self.ratings} if self.ratings else {}), **marked}
 
 
@@ -105,17 +109,16 @@ _ANNOTATIONS = TypeAdapter(list[_Annotation])
 
 
 def _is_marked(annotations: Any) -> bool:
-    """Return whether annotations contain a passage."""
+    """Return whether annotations contain a passage of the summary."""
     found = annotations if isinstance(annotations, list) else []
     results = [each.get("result") for each in found if isinstance(each, Mapping)]
-    values = [
-        item.get("value") for each in results if isinstance(each, list) for item in each if isinstance(item, Mapping)
-    ]
+    items = [item for each in results if isinstance(each, list) for item in each if isinstance(item, Mapping)]
+    values = [item.get("value") for item in items if item.get("to_name") == "summary"]
     return any(isinstance(value, Mapping) and "start" in value for value in values)
 
 
 def _tasks(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterable[Row]:
-    """Return the tasks, with the column `asks_spans`: whether any task of the file has a marked passage."""
+    """Return the tasks, with the column `asks_spans`: whether a summary of the file has a marked passage."""
     del faults
     asks = any(_is_marked(row.cells.get("annotations")) for row in roles[ROWS])
     return [row._replace(cells={**row.cells, "asks_spans": asks}) for row in roles[ROWS]]
