@@ -104,3 +104,15 @@ def test_titles_count_as_tokens() -> None:
         (view,), omitted = document_views(long, BoundLLM(Reader(2000), settings), FRAME, 20, near)
         assert omitted
         assert tokens(view.text) < 2000
+
+
+def test_a_title_counts_once_for_its_source() -> None:
+    sentences = " ".join(f"Point {number} was agreed." for number in range(600))
+    room, filled = 1800 - 20, []
+    for title in ("A", "The minutes of the meeting of the board on the first of May"):
+        sources = [{"id": "a", "title": title, "text": sentences}, {"id": "b", "text": "No plan."}]
+        long = load([{"doc_id": "m1", "document": sources, "summary": "It was agreed."}]).documents["m1"]
+        (view,) = views(long, 2000, ["Point 300 was agreed."])
+        filled.append(tokens(view.text))
+    assert max(filled) < room
+    assert abs(filled[0] - filled[1]) < 0.1 * filled[0]

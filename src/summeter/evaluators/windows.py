@@ -78,14 +78,19 @@ def document_views(
     # One view: the beginning, the tiles most similar to each sentence of `near` in turn, and tiles at even distances.
     gap = tokens(GAP)
     chosen: set[int] = set()
+    named: set[tuple[Source, ...]] = set()
+    """The sources of the chosen tiles; a title is shown once."""
     used = 0
 
     def fill(numbers: Sequence[int], limit: float) -> None:
         nonlocal used
         for number in numbers:
-            cost = tokens(document.titled(*cut[number].offsets)) if document.sources else costs[number]
+            offsets = cut[number].offsets
+            sources = document.sources_in(*offsets)
+            cost = costs[number] if not sources or sources in named else tokens(document.titled(*offsets))
             if number not in chosen and used + cost + gap <= limit:
                 chosen.add(number)
+                named.add(sources)
                 used += cost + gap
 
     filled = accumulate(cost + gap for cost in costs)
