@@ -35,10 +35,13 @@ _RIGHT_TO_LEFT = re.compile(
 def isolated(text: str) -> str:
     r"""Put marks around names in right-to-left scripts, so that they do not reorder an English sentence.
 
+    A sentence that begins with such a name also gets a mark of its own direction.
+
     >>> isolated("best: \u05d0-\u05d1, 0.5") == "best: \u2068\u05d0-\u05d1\u2069, 0.5"
     True
     """
-    return _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
+    first = next(filter(str.isalpha, text), "")
+    return ("\u200e" if _RIGHT_TO_LEFT.match(first) else "") + _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
 
 
 class Utf16Offsets:

@@ -13,7 +13,7 @@ from math import isnan, nan
 from operator import attrgetter
 from typing import Any
 
-from summeter.pages.embedded import Utf16Offsets, script_json
+from summeter.pages.embedded import Utf16Offsets, isolated, script_json
 from summeter.records import Document, Judgment, Side, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote
@@ -180,7 +180,7 @@ class _Writer:
             "facts": [verdict.facts for verdict in verdicts],
             "style": [self._word(verdict.style) for verdict in verdicts],
             "decision": [self._word(verdict.decision) for verdict in verdicts],
-            "reasons": [[self._word(reason) for reason in verdict.reasons] for verdict in verdicts],
+            "reasons": [[self._word(_directed(reason)) for reason in verdict.reasons] for verdict in verdicts],
             "inDocument": [_offsets(verdict, "document", units, document) for verdict in verdicts],
             "inSummary": [_offsets(verdict, "summary", text_units, document) for verdict in verdicts],
             "foreign": [int(verdict.foreign) for verdict in verdicts],
@@ -213,6 +213,12 @@ class _Writer:
             "status": [self._word(score.status) for score in scores.values()],
             "reason": [None if score.reason is None else self._word(score.reason) for score in scores.values()],
         }
+
+
+def _directed(reason: str) -> str:
+    """Return a reason; passages in right-to-left scripts that an English one quotes are isolated."""
+    english = sum(char.isascii() and char.isalpha() for char in reason)
+    return isolated(reason) if 3 * english > sum(map(str.isalpha, reason)) else reason
 
 
 def _call(call: StoredCall) -> dict[str, Any]:

@@ -107,23 +107,12 @@ function sentenceNumbers(card, spans) {
   return found;
 }
 
-// Names and words in right-to-left scripts within an English sentence, which would reorder it
-const WITHIN = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc](?:[^A-Za-z\n,;:()[\]"']*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?/g;
-const letters = (text, pattern) => (text.match(pattern) || []).length;
-function prose(name, text, ...before) {
-  const english = letters(text, /[A-Za-z]/g) > letters(text, /[\u0590-\u08ff]/g);
-  return el(name, english ? {} : { dir: "auto" }, ...before, english ? text.replace(WITHIN, "\u2068$&\u2069") : text);
-}
-
 // One line per reason; a reason against the verdict begins with "caution: ".
 const CAUTION = "caution: ";
 function reasonList(reasons, look) {
-  return el("ul", { class: `reasons${look}` }, ...reasons.map((text) => {
-    if (!text.startsWith(CAUTION)) return prose("li", text);
-    const item = prose("li", text.slice(CAUTION.length), el("strong", { text: CAUTION }));
-    item.className = "caution";
-    return item;
-  }));
+  return el("ul", { class: `reasons${look}` }, ...reasons.map((text) => (text.startsWith(CAUTION)
+    ? el("li", { class: "caution", dir: "auto" }, el("strong", { text: CAUTION }), text.slice(CAUTION.length))
+    : el("li", { dir: "auto", text }))));
 }
 
 // The prompts and replies behind a verdict, if the page contains them.
