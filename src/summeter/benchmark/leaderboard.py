@@ -14,7 +14,7 @@ exists is resumed, so the page of a finished leaderboard is written again withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -154,17 +154,6 @@ class Leaderboard(NamedTuple):
         order = sorted(found, key=lambda name: (-len(ranks[name]), sum(ranks[name]) / max(1, len(ranks[name]))))
         return {name: found[name] for name in order}
 
-    def mean(self, judge: str, name: Literal["seconds", "cost"]) -> tuple[float | None, str]:
-        """Return a judge's mean `seconds` per summary, or `cost` of 1,000 summaries in US dollars, over the sets.
-
-        It is None, with the reason, if it is unknown on one of the sets on which the judge has a value.
-        """
-        rows = [row for row in self.cells()[judge].values() if name in row.details]
-        reason = next((row.details[f"{name}_reason"] for row in rows if row.details[name] is None), None)
-        if not rows or reason is not None:
-            return None, reason or "no value"
-        return sum(row.details[name] for row in rows) / len(rows), ""
-
     def ranking(self) -> Table:
         """Return a table with one line per judge and one column per set, judges in the order of `cells`."""
         lines = [
@@ -237,6 +226,7 @@ def write(found: Leaderboard, folder: str | Path) -> Path:
         "cells": found.cells(),
         "needs": get_args(Needs),
         "shares": STATISTICS,
+        "mean_of": mean_of,
     }
     write_lines(
         target / PAGE,
@@ -324,6 +314,18 @@ def _spent(run: RunFolder, entry: JudgeEntry | None) -> dict[str, Any]:
         "seconds": compute.seconds / compute.items if compute.items else None,
         "seconds_reason": None if compute.items else "not recorded",
     }
+
+
+def mean_of(rows: Iterable[Row], name: Literal["seconds", "cost"]) -> tuple[float | None, str]:
+    """Return the mean `seconds` per summary, or `cost` of 1,000 summaries in US dollars, of the rows of a judge.
+
+    It is None, with the reason, if it is unknown on one of the sets on which the judge has a value.
+    """
+    known = [row for row in rows if name in row.details]
+    reason = next((row.details[f"{name}_reason"] for row in known if row.details[name] is None), None)
+    if not known or reason is not None:
+        return None, reason or "no value"
+    return sum(row.details[name] for row in known) / len(known), ""
 
 
 def value_of(row: Row | None) -> str:
