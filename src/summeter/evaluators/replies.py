@@ -365,6 +365,19 @@ def read_entries(
     )
 
 
+def listed_in(value: Any, name: str, noun: str) -> list[Any]:
+    """Return the list in a reply, which is the field `name` of an object or the value of its only key.
+
+    `noun` names an entry in messages. Raises ReplyError if there is no list, or if it is empty.
+    """
+    listed = unwrap(value)
+    if isinstance(listed, dict):
+        listed = field(listed, name)
+    if not isinstance(listed, list) or not listed:
+        raise ReplyError(f"expected a list of {noun}s, got {show(listed)}")
+    return listed
+
+
 class Texts(NamedTuple):
     """The distinct texts of a list in a reply, and the number of repetitions that were removed."""
 

@@ -23,12 +23,12 @@ from summeter.evaluators.replies import (
     field,
     is_object,
     list_schema,
+    listed_in,
     object_schema,
     read_reply,
     required_text,
     show,
     text_schema,
-    unwrap,
     yes,
 )
 from summeter.models.structured import Answer
@@ -92,13 +92,8 @@ class Omissions(LLMJudge[Facts]):
         """Return the distinct facts of a reply, most important first, at most `at_most`."""
 
         def facts(value: Any) -> Facts:
-            listed = unwrap(value)
-            if isinstance(listed, dict):
-                listed = field(listed, "facts")
-            if not isinstance(listed, list) or not listed:
-                raise ReplyError(f"expected a list of facts, got {show(listed)}")
             found = []
-            for place, entry in enumerate(listed, 1):
+            for place, entry in enumerate(listed_in(value, "facts", "fact"), 1):
                 try:
                     found.append(_fact(entry))
                 except ReplyError as error:

@@ -27,12 +27,12 @@ from summeter.evaluators.replies import (
     is_object,
     keyed_schema,
     list_schema,
+    listed_in,
     object_schema,
     read_reply,
     required_text,
     show,
     text_schema,
-    unwrap,
     yes,
 )
 from summeter.models.prompts import fence_code, lines
@@ -79,11 +79,7 @@ def read_questions(reply: str, material: Sequence[str] = ()) -> Texts:
     """
 
     def texts(value: Any) -> Texts:
-        listed = unwrap(value)
-        if isinstance(listed, dict):
-            listed = field(listed, "questions")
-        if not isinstance(listed, list) or not listed:
-            raise ReplyError(f"expected a list of questions, got {show(listed)}")
+        listed = listed_in(value, "questions", "question")
         distinct: dict[str, str] = {}
         for place, entry in enumerate(listed, 1):
             if not isinstance(entry, dict):
