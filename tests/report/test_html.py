@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from report import fake_runs as fake
@@ -21,14 +24,14 @@ from summeter.runs.usage import Usage
 _TAGS = """
 html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd ul
 ol li svg rect line circle table thead tbody tr th td details summary em bdi label select option form input noscript
-article footer code br h5 del ins mark path text
+article footer code br h5 del ins mark path text figure caption
 """
 _ATTRIBUTES = """
 lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex
 type hidden role data-item data-value data-sort data-sortable data-heat data-pager data-domains data-aspect
 title scope colspan rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value
 placeholder autocomplete d fill fill-opacity stroke stroke-width stroke-dasharray transform text-anchor font-size
-font-weight xmlns
+font-weight xmlns download data-svg
 """
 TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())
 VOID = frozenset({"meta", "link", "br", "input"})
@@ -100,7 +103,12 @@ def test_hostile_texts_stay_texts(plain: str, hostile: str) -> None:
     assert found.raw == read(plain).raw
     assert len(found.data) == 2 * len(xss.CORPUS) + 1
     links = [value for _, name, value in found.attributes if name == "href"]
-    assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
+    tables = [unquote(value.partition(",")[2]) for value in links if value.startswith("data:text/csv;charset=utf-8,")]
+    assert all(value.startswith(("#", "data:image/svg+xml;base64,", "data:text/csv;charset=utf-8,")) for value in links)
+    cells = [cell for table in tables for line in csv.reader(io.StringIO(table)) for cell in line]
+    assert f"sys {xss.CORPUS[0]}" in cells
+    assert f"'{xss.FORMULA}" in cells
+    assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
 
 
 def test_hostile_texts_in_changed_summaries(plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

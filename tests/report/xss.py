@@ -10,6 +10,7 @@ from summeter.records import Document, Judgment, Span, Summary
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 
+FORMULA = '=HYPERLINK("https://evil.example/d","x")'
 CORPUS = (
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",
@@ -26,7 +27,7 @@ CORPUS = (
     "\u2028alert(9)\u2029 \x00 \x1b[31m \ufffe \u202e gnp.exe",
     "&lt;script&gt;alert(10)&lt;/script&gt; &#60;b&#62;",
     "__proto__", "constructor", "]]>", "<![CDATA[<img src=x onerror=alert(11)>]]>",
-    "on onclick=alert(12) style=color:red x=\"",
+    "on onclick=alert(12) style=color:red x=\"", FORMULA,
 )  # fmt: skip
 
 

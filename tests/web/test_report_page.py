@@ -6,6 +6,7 @@ Requires Chromium on the PATH and the playwright package; skipped if either is m
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -499,4 +500,22 @@ def test_print_is_white_in_the_dark_theme(visit: Any, one: Path) -> None:
     page.emulate_media(media="print")
     colour(page, "rgb(255, 255, 255)")
     expect(page.locator("#filters")).to_be_hidden()
+    readable(page)
+
+
+def test_a_figure_is_saved_with_its_colours_and_numbers(visit: Any, hostile: Path, tmp_path: Path) -> None:
+    page = visit(hostile, scheme="dark")
+    page.locator("#strengths summary", has_text="Error types").click()
+    figure = page.locator("#strengths figure", has_text="Error types").first
+    with page.expect_download() as saved:
+        figure.get_by_role("button", name="SVG").click()
+    assert saved.value.suggested_filename == "error-types.svg"
+    drawn = ET.parse(saved.value.path())
+    fills = {part.get("fill") for part in drawn.iter()}
+    assert "rgb(19, 21, 24)" in fills
+    assert not any(fill and "var(" in fill for fill in fills)
+    figure.locator("summary").click()
+    with page.expect_download() as saved:
+        figure.get_by_role("link", name="CSV").first.click()
+    assert xss.CORPUS[0] in saved.value.path().read_text(encoding="utf-8")
     readable(page)

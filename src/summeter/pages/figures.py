@@ -17,14 +17,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from summeter.data.atomic import writing
 from summeter.pages.embedded import without_controls
-from summeter.pages.numbers import number
+from summeter.pages.numbers import number, with_interval
 from summeter.records import InstallError, UsageError
+from summeter.tables import Table, plain
 
 Theme = Literal["light", "dark", "page"]
 """Colours of a figure: fixed for a light or dark background, or CSS variables of a page."""
@@ -205,15 +207,22 @@ def _xml(text: str) -> str:
 class Line(NamedTuple):
     """A name with a value and its interval, or with a histogram.
 
-    `bars` are the heights of equally wide bars along the axis, from 0 to 1. `note` is written on the right.
+    `bars` are the counts of equally wide bins along the axis, `n` is the number of values, and `note` is a remark.
     """
 
     label: str
     value: float | None
     low: float | None = None
     high: float | None = None
-    bars: Sequence[float] = ()
+    n: int | None = None
     note: str = ""
+    bars: Sequence[int] = ()
+
+    @property
+    def text(self) -> str:
+        """The numbers and the remark, which are written on the right."""
+        value = "no value" if self.value is None else with_interval(self.value, self.low, self.high)
+        return "  ".join(filter(None, [value, None if self.n is None else f"n={self.n:,}", self.note]))
 
 
 class Rows(NamedTuple):
@@ -227,11 +236,20 @@ class Rows(NamedTuple):
         """Return the smallest width of the panel."""
         return WIDTH
 
+    def table(self) -> Table:
+        """Return the numbers, one row per name."""
+        bins = max((len(row.bars) for row in self.rows), default=0)
+        low, step = self.axis.low, (self.axis.high - self.axis.low) / max(1, bins)
+        edges = [f"{low + at * step:.4g}–{low + (at + 1) * step:.4g}" for at in range(bins)]
+        rows = [(row.label, row.value, row.low, row.high, row.n, row.note, *row.bars) for row in self.rows]
+        return _table(self.title, ["name", self.axis.label, "low", "high", "n", "note", *edges], rows)
+
     def draw(self, pen: _Pen, left: float, top: float, width: float) -> float:
         """Draw the panel and return its lower edge."""
         labels = min(_LABELS, max((text_width(row.label) for row in self.rows), default=0.0))
-        notes = max((text_width(row.note, _SMALL) for row in self.rows), default=0.0)
-        start, end = left + labels + 18, left + width - (notes + 14 if notes else 10)
+        notes = max((text_width(row.text, _SMALL) for row in self.rows), default=0.0)
+        start, end = left + labels + 18, left + width - (notes + 14)
+        most = max((bar for row in self.rows for bar in row.bars), default=0) or 1
 
         def at(value: float) -> float:
             return start + _share(value, self.axis.low, self.axis.high) * (end - start)
@@ -247,7 +265,7 @@ class Rows(NamedTuple):
             pen.lines(start - 12, middle + 4 - 7 * (len(name) - 1), name, 14, anchor="end")
             step = (end - start) / max(1, len(row.bars))
             bars = "".join(
-                f"M{start + index * step + 0.5:.1f} {y + height - 1:.1f}v-{max(1.0, bar * (height - 5)):.1f}"
+                f"M{start + index * step + 0.5:.1f} {y + height - 1:.1f}v-{max(1.0, bar / most * (height - 5)):.1f}"
                 f"h{step - 1:.1f}V{y + height - 1:.1f}z"
                 for index, bar in enumerate(row.bars)
                 if bar
@@ -262,8 +280,7 @@ class Rows(NamedTuple):
                 pen.path(f"M{at(row.value):.1f} {y + 3:.1f}V{y + height - 1:.1f}", "ink", 1.8)
             elif row.value is not None:
                 pen.put("circle", cx=at(row.value), cy=middle, r=3.6, fill="accent")
-            if row.note:
-                pen.text(end + 14, middle + 4, row.note, fill="soft", size=_SMALL)
+            pen.text(end + 14, middle + 4, row.text, fill="soft", size=_SMALL)
             y += height
         pen.path(f"M{start:.1f} {base:.1f}H{end:.1f}", "edge")
         for value, text in self.axis.ticks():
@@ -307,6 +324,15 @@ class Points(NamedTuple):
     def width(self) -> float:
         """Return the smallest width of the panel."""
         return WIDTH if sum(bool(point.label) for point in self.points) > _FEW_LABELS else WIDTH / 2 - 12
+
+    def table(self) -> Table:
+        """Return the numbers, one row per point; `n` is its number of items if some point has several."""
+        several = any(point.size > 1 for point in self.points)
+        rows = [
+            (point.label, point.x, point.y, point.low, point.high, point.size if several else None)
+            for point in self.points
+        ]
+        return _table(self.title, ["name", self.x.label, self.y.label, "low", "high", "n"], rows)
 
     def draw(self, pen: _Pen, left: float, top: float, width: float) -> float:
         """Draw the panel and return its lower edge."""
@@ -410,16 +436,16 @@ def _label(
 
 
 class Cell(NamedTuple):
-    """A cell of a matrix. The number is written and shaded; None is an empty cell. `note` is written below."""
+    """A cell of a matrix. The number is written and shaded; None is an empty cell. `n` is written below."""
 
     value: float | None
-    note: str = ""
+    n: int | None = None
 
 
 class Matrix(NamedTuple):
     """Cells in rows and columns, shaded from `low` (lightest) to `high`. `scale` explains the numbers.
 
-    `digits` is the number of decimals.
+    `digits` is the number of decimals, and `counted` is what `n` of a cell counts.
     """
 
     title: str
@@ -430,6 +456,13 @@ class Matrix(NamedTuple):
     high: float
     scale: str
     digits: int = 2
+    counted: str = "n"
+
+    def table(self) -> Table:
+        """Return the numbers with the rows and columns of the matrix, and a column with `n` beside each."""
+        heads = [head for name in self.columns for head in (name, f"{name}: {self.counted}")]
+        lines = zip(self.rows, self.cells, strict=True)
+        return _table(self.title, ["name", *heads], [(name, *chain.from_iterable(cells)) for name, cells in lines])
 
     @property
     def _labels(self) -> float:
@@ -469,17 +502,20 @@ class Matrix(NamedTuple):
         y += 6
         for name, cells in zip(self.rows, self.cells, strict=True):
             lines = folded(name, _LABELS)
-            height = max(34 if any(each.note for each in cells) else 24, 14 * len(lines) + 6)
+            height = max(24 if all(each.n is None for each in cells) else 34, 14 * len(lines) + 6)
             middle = y + height / 2
             pen.lines(start - 10, middle + 4 - 7 * (len(lines) - 1), lines, 14, anchor="end")
-            for index, (value, note) in enumerate(cells):
+            for index, (value, n) in enumerate(cells):
                 x = start + index * cell
                 fill = "sunk" if value is None else f"h{shade(value, self.low, self.high)}"
                 pen.put("rect", x=x + 1, y=y + 1, width=cell - 2, height=height - 2, fill=fill, stroke="line")
                 shown, wide = number(value, self.digits), x + cell / 2
-                pen.text(wide, middle + (-1 if note else 4), shown, anchor="middle")
-                if note:
-                    pen.text(wide, middle + 12, note, anchor="middle", size=10, fill="soft" if value is None else "ink")
+                pen.text(wide, middle + (4 if n is None else -1), shown, anchor="middle")
+                if n is not None:
+                    below = f"n={n:,}" if self.counted == "n" else f"{n:,}"
+                    pen.text(
+                        wide, middle + 12, below, anchor="middle", size=10, fill="soft" if value is None else "ink"
+                    )
             y += height
         y += 12
         ends = number(self.low, self.digits), number(self.high, self.digits)
@@ -495,6 +531,14 @@ class Matrix(NamedTuple):
 def _cuts(lines: Sequence[str]) -> bool:
     """Return whether a line ends within a word."""
     return any(line[-1].isalnum() and east_asian_width(line[-1]) not in "WF" for line in lines[:-1])
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[float | str | None]]) -> Table:
+    """Return a table without the columns that are empty in all rows."""
+    kept = [at for at in range(len(heads)) if any(row[at] not in (None, "") for row in rows)]
+    shown = [lambda cell: number(cell) if isinstance(cell, float) else plain(cell)] * len(kept)
+    lines = [[row[at] for at in kept] for row in rows]
+    return Table.of([heads[at] for at in kept], lines, align="lr", show=shown, title=title)
 
 
 # ---- drawings in tables ----
@@ -557,6 +601,11 @@ class Figure:
     title: str
     panels: Sequence[Rows | Points | Matrix]
     caption: Sequence[str] = ()
+
+    @property
+    def tables(self) -> list[Table]:
+        """The numbers of each panel."""
+        return [panel.table() for panel in self.panels]
 
     @property
     def svg(self) -> str:

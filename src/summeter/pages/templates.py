@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from summeter._version import __version__
 from summeter.pages.embedded import isolated, without_controls
@@ -40,8 +41,9 @@ def environment(folder: Path) -> Environment:
     """Return a Jinja environment for the templates of a folder and the shared templates.
 
     Texts are escaped, and undefined variables are errors. Templates can call `p_value`, `shade`, `stack`, `whisker` and
-    the functions of `pages.numbers`, and they render a `Table` with the filter `table`, and
-    an English sentence that may contain names in other scripts with the filter `isolated`.
+    the functions of `pages.numbers`. They render a `Table` with the filter `table`, link to it as a CSV file with the
+    filter `csv_link`, and render an English sentence that may contain names in other scripts with the filter
+    `isolated`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -55,16 +57,22 @@ def environment(folder: Path) -> Environment:
     functions = (number, interval, count, ordinal, percent, signed, shade, stack, whisker, p_value)
     jinja.globals |= {function.__name__: function for function in functions}
     jinja.globals["icon"] = ICON
-    jinja.filters |= {"table": _table, "isolated": isolated}
+    jinja.filters |= {"table": _table, "csv_link": _csv_link, "isolated": isolated}
     return jinja
 
 
-def _table(table: Table, *, bare: bool = False) -> Markup:
-    """Return a table as HTML; with `bare`, title and notes are left out."""
+def _table(table: Table, *, bare: bool = False, most: int | None = None) -> Markup:
+    """Return a table, or its first `most` rows, as HTML; with `bare`, title and notes are left out."""
     from markupsafe import Markup
 
     shown = replace(table, title=None, notes=()) if bare else table
+    shown = replace(shown, rows=shown.rows[:most])
     return Markup(shown.html())  # noqa: S704 - Table.html escapes its texts
+
+
+def _csv_link(table: Table) -> str:
+    """Return a data URI with the table as CSV."""
+    return f"data:text/csv;charset=utf-8,{quote(without_controls(table.csv()), safe=' ,()')}"
 
 
 def one_file(

@@ -34,7 +34,7 @@ from summeter.meta.sample import Sample
 from summeter.meta.selection import all_pairs, check_known, meta_input
 from summeter.meta.verdicts import agreement_name
 from summeter.pages.figures import Axis, Cell, Figure, Line, Matrix, Point, Points, Rows
-from summeter.pages.numbers import count, number, with_interval
+from summeter.pages.numbers import count, with_interval
 from summeter.records import Parameter, UsageError
 from summeter.report.blocks import ErrorCount
 from summeter.report.ranks import ColumnKey, Key, axis, label_of
@@ -69,15 +69,11 @@ def intervals(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> 
     for view, key, title in columns:
         means = [(name, view.table.compared(name, key)) for name in _systems(view, key)]
         known = [mean for _, mean in means if mean is not None]
-        counts = {mean.n for mean in known if mean.value is not None}
-        rows = []
-        for name, mean in means:
-            if mean is None or mean.value is None:
-                rows.append(Line(name, None, note="no score"))
-                continue
-            n = f"n={mean.n}" if len(counts) > 1 else None
-            parts = with_interval(mean.value, *mean.ends), n, view.table.flag(name, key)
-            rows.append(Line(name, mean.value, *mean.ends, note="  ".join(filter(None, parts))))
+        rows = [
+            Line(name, None) if mean is None
+            else Line(name, mean.value, *mean.ends, mean.n, view.table.flag(name, key) or "")
+            for name, mean in means
+        ]  # fmt: skip
         panels.append(Rows(title, Axis(f"mean {_unit(view, key)}", *axis(_ends(known), key[1])), rows))
         notes.append(_counted(title, [mean.n for mean in known], sum(mean.missing for mean in known)))
         notes += filter(None, [view.table.note(key)])
@@ -100,19 +96,11 @@ def distributions(runs: Runs, *, aspect: Names = None, judge: str | None = None)
         low, high = axis([float(value) for values in present.values() for value in values], key[1])
         # Halves do not overflow where the difference of two extreme values does.
         places = {name: (values / 2 - low / 2) / (high / 2 - low / 2) for name, values in present.items()}
-        counts = {name: np.histogram(values, BARS, (0, 1))[0] for name, values in places.items()}
-        most = max((int(bars.max()) for bars in counts.values()), default=0) or 1
-        differ = len({len(values) for values in present.values()}) > 1
+        counts = {name: np.histogram(values, BARS, (0, 1))[0].tolist() for name, values in places.items()}
         rows = [
-            Line(
-                name,
-                float(values.mean()) if len(values) else None,
-                bars=[bars / most for bars in counts[name].tolist()],
-                note="no score" if not len(values)
-                else f"mean {number(float(values.mean()))}{f'  n={len(values)}' if differ else ''}",
-            )
+            Line(name, float(values.mean()) if len(values) else None, n=len(values), bars=counts[name])
             for name, values in present.items()
-        ]  # fmt: skip
+        ]
         panels.append(Rows(title, Axis(_unit(view, key, " of a summary"), low, high), rows))
         sizes = [len(values) for values in present.values()]
         notes.append(_counted(title, sizes, sum(map(len, by_system.values())) - sum(sizes)))
@@ -129,18 +117,8 @@ def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Fi
     columns, left_out = _columns(runs, aspect, judge)
     for view, key, title in columns:
         for table in by_domain(view, [], _systems(view, key), [key]):
-            counts = {cell.n for row in table.cells for cell in row if cell is not None and cell.value is not None}
-            cells = [
-                [
-                    Cell(None)
-                    if cell is None
-                    else Cell(cell.value, f"n={cell.n}" if len(counts) > 1 or cell.value is None else "")
-                    for cell in row
-                ]
-                for row in table.cells
-            ]
-            each = f", n = {next(iter(counts))} summaries per cell" if len(counts) == 1 else ""
-            scale = f"mean {_unit(view, key)}{each}"
+            cells = [[Cell(None) if cell is None else Cell(cell.value, cell.n) for cell in row] for row in table.cells]
+            scale = f"mean {_unit(view, key)}"
             panels.append(Matrix(title, table.rows, table.columns, cells, table.low, table.high, scale))
     if not panels:
         raise UsageError("the data has fewer than two domains; give each document a `domain`")
@@ -178,12 +156,12 @@ def _error_panel(title: str, found: Mapping[str, ErrorCount]) -> Matrix:
     rows = []
     for name, row in sorted(found.items(), key=lambda entry: -entry[1].unsupported / entry[1].sentences):
         numbers = [row.unsupported, *(dict(row.types).get(each, 0) for each in types)]
-        cells = [Cell(100 * number_of / row.sentences, f"{number_of:,}") for number_of in numbers]
+        cells = [Cell(100 * number_of / row.sentences, number_of) for number_of in numbers]
         rows.append((f"{name} ({count(row.sentences, 'sentence')})", cells))
     most = max(cell.value or 0.0 for _, cells in rows for cell in (cells[1:] or cells))  # without "any error"
     scale = "errors per 100 judged sentences (darkest: at least this many); below: number of errors"
     names, cells_of = zip(*rows, strict=True)
-    return Matrix(title, names, ["any error", *types], cells_of, 0, most or 1, scale, digits=0)
+    return Matrix(title, names, ["any error", *types], cells_of, 0, most or 1, scale, digits=0, counted="errors")
 
 
 def abstraction(runs: Runs, *, judge: str | None = None) -> Figure:
@@ -414,7 +392,7 @@ def _columns(runs: Runs, aspect: Names, judge: str | None) -> tuple[list[tuple[R
         for view, key in sorted(found, key=lambda entry: known.index(entry[1][2]))
         if key[2] in wanted
     ]
-    return columns, [f"Not drawn: {', '.join(others)} (option aspect)."] if others else []
+    return columns, [f"Not drawn: {', '.join(others)}."] if others else []
 
 
 def _systems(view: RunView, key: Key) -> list[str]:

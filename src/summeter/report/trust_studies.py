@@ -134,10 +134,9 @@ def _agreement(one: Values) -> TrustPart:
     lines = []
     for statistic, label in _RULER.items():
         row = one[statistic]
-        note = "no value" if row.value is None else f"{_estimate(row)}  n={row.n:,}"
-        lines.append(Line(label, row.value, row.low, row.high, note=note))
+        lines.append(Line(label, row.value, row.low, row.high, row.n))
         if row is ceiling and (same := row.details.get("judge")) is not None:
-            lines.append(Line("the judge against the same votes", same, note=f"{number(same)}  n={row.n:,}"))
+            lines.append(Line("the judge against the same votes", same, n=row.n))
     least = min((end for line in lines for end in (line.value, line.low) if end is not None), default=0.0)
     axis = Axis("1 is perfect agreement, 0 is chance", min(0.0, -(-least // -0.2) * -0.2 if least < 0 else 0.0), 1)
     figure = Figure("Agreement with people", [Rows(_coefficient(head), axis, lines)])
@@ -234,9 +233,7 @@ def _biases(one: Values, rows: Sequence[Row]) -> TrustPart:
     shown |= {": ".join(group_of(row) or ()): row for several in groups.values() for row in several}
     ends = (end for row in shown.values() for end in (row.value, row.low, row.high))
     most = max([0.05, *(abs(end) for end in ends if end is not None)])
-    lines = [
-        Line(label, row.value, row.low, row.high, note=f"{_estimate(row)}  n={row.n:,}") for label, row in shown.items()
-    ]
+    lines = [Line(label, row.value, row.low, row.high, row.n) for label, row in shown.items()]
     by = f"overall and by {', '.join(groups)}" if groups else "overall"
     figure = Figure("Judge minus people", [Rows(by, Axis("judge minus people, in votes", -most, most), lines)])
     return TrustPart(title, (text,), (figure,), tables)

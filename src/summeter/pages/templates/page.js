@@ -1,4 +1,4 @@
-// What every page in one file can do: choose a theme, sort tables, show one heat table at a time.
+// What every page in one file can do: choose a theme, sort tables, save figures, show one heat table at a time.
 (() => {
 "use strict";
 const byId = (id) => document.getElementById(id);
@@ -50,6 +50,28 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
       });
       table.tBodies[0].append(...rows);
     });
+  });
+}
+
+// ---- figures as files, with the colours of the current theme instead of the page's variables
+for (const button of document.querySelectorAll("[data-svg]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const drawn = button.closest("figure").querySelector("svg");
+    const copy = drawn.cloneNode(true);
+    const parts = drawn.querySelectorAll("*");
+    copy.querySelectorAll("*").forEach((part, at) => ["fill", "stroke"].forEach((name) => {
+      if (part.hasAttribute(name)) part.setAttribute(name, getComputedStyle(parts[at])[name]);
+    }));
+    const look = getComputedStyle(document.body), ground = document.createElementNS(copy.namespaceURI, "rect");
+    const values = { width: "100%", height: "100%", fill: look.backgroundColor };
+    Object.entries(values).forEach(([name, value]) => ground.setAttribute(name, value));
+    copy.prepend(ground);
+    copy.setAttribute("font-family", look.fontFamily);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+    link.download = button.dataset.svg;
+    link.click();
   });
 }
 
