@@ -169,7 +169,7 @@ def test_two_runs_side_by_side(two: Page) -> None:
 def test_changes(two: Page) -> None:
     (change,) = two.comparisons
     assert (change.first, change.second) == ("A", "B")
-    rows = {row.system: row for row in change.differences[0].rows}
+    rows = {row.system: row for row in change.by_group[0].rows}
     # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
     cedar = rows["cedar"]
     assert (cedar.details["a"], cedar.details["b"], cedar.n) == (0.0, 1.0, 1)

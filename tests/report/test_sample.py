@@ -55,7 +55,7 @@ def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monke
     assert sampled.tables == whole.tables
     assert blocks_of(sampled) == blocks_of(whole)
     assert page([run]).items.view(6).scores == sampled.items.view(6).scores  # the sample is reproducible
-    assert page([run, run]).comparisons[0].sentence.startswith("Nothing changed")
+    assert page([run, run]).comparisons[0].sentences[0].startswith("Nothing changed")
     assert len(page([run, run]).items) == 9
 
 

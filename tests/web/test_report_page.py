@@ -390,6 +390,8 @@ def test_the_first_screen_says_what_changed(visit: Any, changed: Path, width: in
     page = visit(changed, width=width, scheme=scheme)
     expect(page.locator("#changes .verdict")).to_be_in_viewport()
     expect(page.locator("#changes table.diff").first).to_be_in_viewport()
+    if width == 1440:
+        expect(page.locator("#ranking table.rank tbody th").first).to_be_in_viewport()
     change = page.locator(".change", has_text="cedar on bridge")
     expect(change.locator("del")).to_have_text("41")
     expect(change.locator("ins")).to_have_text(xss.CORPUS[0])

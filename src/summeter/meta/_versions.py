@@ -470,9 +470,14 @@ class Versions(Study):
                 rows.setdefault((row.judge, row.signature, row.aspect), row)
         return list(rows.values())
 
-    @cached_property
+    @property
     def sentence(self) -> str:
         """The verdict in words: on which aspects the second run is better or worse than the first."""
+        return " ".join(self.sentences)
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences of the verdict: one per judge, and one on systems that differ from what is said of all."""
         a, b = self.names
         pairing = self.pairing
         if all(row.value is None for row in self.rows):
@@ -483,11 +488,11 @@ class Versions(Study):
                 why = "they have no summary of the same document and system in common"
                 if pairing.moved.any():
                     why = "the texts of all documents that they have in common changed"
-            return f"{b} and {a} cannot be compared: {why}."
+            return (f"{b} and {a} cannot be compared: {why}.",)
         judged = all((np.isnan(each.a) == np.isnan(each.b)).all() for each in pairing.scores)
         alike = all(None not in judges[:2] and not judges.changes for judges in pairing.judges)
         if judged and alike and self.texts["same"] == len(pairing) and not len(self.changes):
-            return f"Nothing changed: {a} and {b} have the same summaries, scores and verdicts."
+            return (f"Nothing changed: {a} and {b} have the same summaries, scores and verdicts.",)
         by_judge: dict[str | None, list[Row]] = {}
         whole = self.headline
         for row, label in zip(whole, judge_labels(whole), strict=True):
@@ -507,7 +512,7 @@ class Versions(Study):
             more = [f"{len(single) - FEW} more differences of single systems"] if len(single) > FEW else []
             clauses = [f"for {row.system}, {self.said(row)}" for row in single[:FEW]]
             said.append(f"Of single systems, {'; '.join([*clauses, *more])}.")
-        return " ".join(said) or f"{b} and {a} have no scores for which higher is better."
+        return tuple(said) or (f"{b} and {a} have no scores for which higher is better.",)
 
     def _judge_changes(self, rows: Sequence[Row]) -> str:
         """Return, in brackets, how the judge of the rows differs between the runs, or an empty string."""
@@ -527,12 +532,15 @@ class Versions(Study):
         claimed = [row for row in rows if row.details["better"]]
         equal = [row for row in rows if outcome(row) == UNCHANGED]
         rest = [row for row in rows if row.value is not None and row not in (*claimed, *equal)]
-        clauses = [self.said(row) for row in claimed]
-        if rest and not claimed:
-            lead = rest.pop(leading_column([str(row.aspect) for row in rest]))
-            clauses.append(self.said(lead))
+        clauses = []
+        if first := claimed or rest:
+            clauses.append(self.said(first.pop(leading_column([str(row.aspect) for row in first]))))
+        clauses += [
+            f"{word} on {listed([str(row.aspect) for row in claimed if outcome(row) == word])}"
+            for word in dict.fromkeys(map(outcome, claimed))
+        ]
         if rest:
-            start = "they cannot be told apart on" if claimed else "nor can they be told apart on"
+            start = "they cannot be told apart on" if first is claimed else "nor can they be told apart on"
             clauses.append(f"{start} {listed([str(row.aspect) for row in rest])}")
         if equal:
             where = " where both runs have a score" if any(row.missing for row in equal) else ""

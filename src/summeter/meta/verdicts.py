@@ -254,7 +254,7 @@ class Comparison:
     def _figures(self, pair: PairDifference, member: str) -> str:
         """Return the difference from the side of `member`, with the corrected p or why there is no test."""
         sign = 1 if member == pair.first else -1
-        size = f"{sign * (pair.difference or 0.0) + 0.0:+.2f}"
+        size = f"{round(sign * (pair.difference or 0.0), 2) + 0.0:+.2f}"
         if pair.low is not None and pair.high is not None and not same(pair.low, pair.high):
             low, high = sorted((sign * pair.low, sign * pair.high))
             size += f" {interval(low, high, 2)}"

@@ -254,7 +254,7 @@ class TrustBlock(NamedTuple):
 
 
 class ColumnDifferences(NamedTuple):
-    """Differences between two runs on one aspect by one judge: one row per system or group, and one for all systems."""
+    """Differences between two runs on one aspect by one judge, with one row per system or group, or one in all."""
 
     title: str
     source: str
@@ -333,17 +333,19 @@ class ChangedSummary(NamedTuple):
 class RunComparison(NamedTuple):
     """Comparison of two runs: the verdict, differences of means, and the summaries that changed most.
 
-    `first` and `second` are the letters of the runs, and `system` is the only system, or None. `families` are the
-    numbers of tests that were corrected together.
+    `first` and `second` are the letters of the runs, and `system` is the only system, or None. `differences` are those
+    of all summaries, and `by_group` those of systems and groups. `families` are the numbers of tests that were
+    corrected together.
     """
 
     first: str
     second: str
     names: tuple[str, str]
-    sentence: str
+    sentences: tuple[str, ...]
     notes: tuple[str, ...]
     system: str | None
     differences: tuple[ColumnDifferences, ...]
+    by_group: tuple[ColumnDifferences, ...]
     families: tuple[int, ...]
     changed: tuple[ChangedSummary, ...]
     changed_items: int

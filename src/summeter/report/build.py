@@ -12,6 +12,7 @@ from typing import NamedTuple
 from summeter.meta import agreement_elsewhere, compare_runs
 from summeter.meta._versions import Versions
 from summeter.meta.results import Row, Study
+from summeter.meta.verdicts import listed
 from summeter.pages.figures import Figure
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report import plot
@@ -104,7 +105,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         raise UsageError("a report needs at least one run or study")
     run_views = views(runs)
     if title is None and runs:
-        title = " and ".join(dict.fromkeys(map(data_name, run_views)))
+        title = listed(list(dict.fromkeys(map(data_name, run_views))))
     elif title is None and len(judged) == 1 and len(study_list) == 1:
         title = f"How far can {judged[0].name} be trusted?"
     elif title is None:

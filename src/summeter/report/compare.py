@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 
 from summeter.meta._versions import Change, ChangedItem, RunVerdict, Versions
 from summeter.meta.results import judge_labels
+from summeter.meta.selection import group_label
 from summeter.meta.verdicts import decision_words
 from summeter.pages.numbers import number
 from summeter.records import Document
@@ -56,6 +57,18 @@ def comparison(found: Versions, first: RunView, second: RunView, where: Where) -
         )
     ]
     systems = {row.system for row in found if "by" not in row.details}
+    system = next(iter(systems)) if len(systems) == 1 else None
+
+    def rows(*, grouped: bool) -> tuple[ColumnDifferences, ...]:
+        """Return the rows on systems or groups, or the others, of each column that has any."""
+        shown = [
+            column._replace(rows=tuple(row for row in column.rows if grouped == (
+                group_label(row) is not None or (row.system is not None and system is None)
+            )))
+            for column in columns
+        ]  # fmt: skip
+        return tuple(column for column in shown if column.rows)
+
     changed = []
     for item in found.items(LISTED):
         old, new = (run.data.documents.get(item.doc_id) for run in (found.pairing.a, found.pairing.b))
@@ -66,10 +79,11 @@ def comparison(found: Versions, first: RunView, second: RunView, where: Where) -
         first=first.letter,
         second=second.letter,
         names=found.names,
-        sentence=found.sentence,
+        sentences=found.sentences,
         notes=tuple(map(str, found.notes)),
-        system=next(iter(systems)) if len(systems) == 1 else None,
-        differences=tuple(columns),
+        system=system,
+        differences=rows(grouped=False),
+        by_group=rows(grouped=True),
         families=tuple(sorted({row.details["comparisons"] for row in found if row.p is not None})),
         changed=tuple(changed),
         changed_items=len(found.changes.order(found.pairing)),

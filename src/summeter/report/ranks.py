@@ -217,9 +217,10 @@ def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Sourc
     equal = {judge: len(ranking.highest) == len(ranking.ranked) for judge, ranking in compared.items()}
     if len({frozenset(ranking.highest) for ranking in compared.values()}) == 1:
         leaders = _few(next(iter(compared.values())).highest)
+        all_judges = "both judges" if len(columns) == 2 else f"all {len(columns)} judges"
         if all(equal.values()):
-            return f"On {title}, {'both' if len(columns) == 2 else f'all {len(columns)}'} judges find {leaders} equal."
-        return f"On {title}, all {len(columns)} judges put {leaders} highest."
+            return f"On {title}, {all_judges} find {leaders} equal."
+        return f"On {title}, {all_judges} put {leaders} highest."
     leaders = "; ".join(
         f"{judge} finds {_few(ranking.highest)} equal"
         if equal[judge]
