@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.duplicates import DuplicateGroup
-from summeter.data.overview import DataWarning, Votes, describe
+from summeter.data.overview import describe
 
 STORY = (
     "Ana walked to the old mill by the river on a cold Monday. It was closed. "
@@ -35,7 +34,7 @@ def tiny() -> Dataset:
 
 
 def test_lengths(tiny: Dataset) -> None:
-    whole, news, drinks = describe(tiny).lengths
+    whole, news, drinks = (tuple(row.values()) for row in describe(tiny).lengths)
     # Documents of 26, 28 and 7 words in 3, 4 and 1 sentences; 2 and 1 key facts; summaries of 9, 5, 5 and 0 words.
     assert whole == (
         "all", "all", 3, pytest.approx(61 / 3), pytest.approx(8 / 3), 1.5, 4, 19 / 4, 3 / 4,
@@ -47,30 +46,30 @@ def test_lengths(tiny: Dataset) -> None:
 
 def test_lengths_by_length() -> None:
     data = load([{"document": "word " * size, "summary": "A word."} for size in (3000, 249, 250)])
-    rows = [row for row in describe(data).lengths if row.by == "length"]
-    assert [(row.group, row.documents, row.document_words) for row in rows] == [
+    rows = [row for row in describe(data).lengths if row["by"] == "length"]
+    assert [(row["group"], row["documents"], row["document_words"]) for row in rows] == [
         ("under 250 words", 1, 249.0), ("250-499 words", 1, 250.0), ("2000 words or more", 1, 3000.0),
     ]  # fmt: skip
 
 
 def test_systems(tiny: Dataset) -> None:
-    assert describe(tiny).systems == (
+    assert [tuple(row.values()) for row in describe(tiny).system_lengths] == [
         ("x", "small", 3, pytest.approx(19 / 3), 1.0, 5, 9),
         ("y", None, 1, 0.0, 0.0, 0, 0),
-    )
+    ]
 
 
 def test_votes(tiny: Dataset) -> None:
-    assert describe(tiny).votes == (
-        Votes("human.raw", "overall", "faithfulness", "summary", 1, None, 1, 1, 1, 4.0),
-        Votes("human.raw", "sentence_labels", "faithfulness", "sentence", 2, 2, 3, 1, 2, 1.0),
-    )
+    assert [tuple(row.values()) for row in describe(tiny).votes] == [
+        ("human.raw", "overall", "faithfulness", "summary", 1, None, 1, 1, 1, 4.0),
+        ("human.raw", "sentence_labels", "faithfulness", "sentence", 2, 2, 3, 1, 2, 1.0),
+    ]
 
 
 def test_unidentified_annotators_are_not_counted() -> None:
     human = {"ratings": {"fluency": {"?1": 4, "?2": 5}}, "crowd_ratings": {"fluency": {"ben": 2}}}
     votes = describe(load([{"document": "It rained.", "summary": "Rain.", "human": human}])).votes
-    assert [(row.judgment_set, row.annotators, row.votes, row.mean) for row in votes] == [
+    assert [(row["judgment_set"], row["annotators"], row["votes"], row["mean"]) for row in votes] == [
         ("human.raw", None, 2, 4.5), ("crowd.raw", 1, 1, 2.0),
     ]  # fmt: skip
 
@@ -78,15 +77,15 @@ def test_unidentified_annotators_are_not_counted() -> None:
 def test_aggregated_value_has_no_annotator() -> None:
     human = {"sentence_labels": [{"ben": 1, "cleo": 0}, 1]}
     (votes,) = describe(load([{"document": "It rained.", "summary": "Rain. It fell.", "human": human}])).votes
-    assert (votes.annotators, votes.items) == (2, 2)
+    assert (votes["annotators"], votes["items"]) == (2, 2)
 
 
 def test_near_duplicates(tiny: Dataset) -> None:
-    assert describe(tiny).duplicates == (DuplicateGroup(("a", "b"), 22 / 24),)
+    assert describe(tiny).near_duplicates == [{"ids": ("a", "b"), "similarity": 22 / 24}]
 
 
 def test_warnings(tiny: Dataset) -> None:
-    assert {odd.kind: (odd.cases, odd.of, odd.examples, dict(odd.by_system)) for odd in describe(tiny).warnings} == {
+    assert {odd["kind"]: (*[*odd.values()][2:],) for odd in describe(tiny).warnings} == {
         "reference_in_document": (1, 3, ("c",), {}),
         "markup_in_documents": (1, 3, ("c",), {}),
         "empty_summaries": (1, 4, ("c by y",), {"y": 1}),
@@ -97,8 +96,8 @@ def test_warnings(tiny: Dataset) -> None:
     }
 
 
-def odd(*rows: dict[str, Any]) -> dict[str, DataWarning]:
-    return {warning.kind: warning for warning in describe(load(list(rows))).warnings}
+def odd(*rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {warning["kind"]: warning for warning in describe(load(list(rows))).warnings}
 
 
 def test_no_warnings() -> None:
@@ -109,8 +108,8 @@ def test_no_warnings() -> None:
 def test_empty_and_cut_documents() -> None:
     texts = {"none": "", "cut": "It rained and", "said": 'He said: "It rained."', "kana": "雨。"}
     rows = [{"doc_id": name, "document": text, "summary": "Rain."} for name, text in texts.items()]
-    assert odd(*rows)["empty_documents"].examples == ("none",)
-    assert odd(*rows)["cut_documents"].examples == ("cut",)
+    assert odd(*rows)["empty_documents"]["examples"] == ("none",)
+    assert odd(*rows)["cut_documents"]["examples"] == ("cut",)
 
 
 def test_long_summary_and_copy_of_the_reference() -> None:
@@ -121,7 +120,7 @@ def test_long_summary_and_copy_of_the_reference() -> None:
 def test_systems_with_one_text() -> None:
     row = {"doc_id": "d", "document": "It rained for hours. We all stayed in."}
     rows = [{**row, "system": name, "summary": text} for name, text in (("a", "Rain."), ("b", "RAIN!"), ("c", "Sun."))]
-    assert odd(*rows)["same_by_systems"].by_system == {"a": 1, "b": 1}
+    assert odd(*rows)["same_by_systems"]["by_system"] == {"a": 1, "b": 1}
 
 
 def test_equal_summaries_of_equal_documents_are_no_warning() -> None:
@@ -140,11 +139,7 @@ def test_constant_votes() -> None:
         return {"document": document, "summary": f"Rain {place}.", "human": {"ratings": {"fluency": votes}}}
 
     rows = [row(place, {"ben": 5, "cleo": place % 5 + 1}) for place in range(10)]
-    assert odd(*rows)["constant_annotators"] == DataWarning(
-        "constant_annotators",
-        "annotators with 10 votes or more on fluency (human.raw, ratings) gave the same value each time",
-        1, 2, ("ben (5)",),
-    )  # fmt: skip
+    assert odd(*rows)["constant_annotators"].items() >= {"cases": 1, "of": 2, "examples": ("ben (5)",)}.items()
     assert odd(*rows[:9]) == {}  # nine votes are few
 
 
@@ -193,9 +188,9 @@ def test_empty_tables_are_omitted() -> None:
 )
 def test_real_data(shared: Path, name: str, documents: int, summaries: int, cases: dict[str, int]) -> None:
     overview = describe(load(shared / "data" / f"{name}.jsonl.gz"))
-    assert (overview.lengths[0].documents, overview.lengths[0].summaries) == (documents, summaries)
-    assert cases.items() <= {odd.kind: odd.cases for odd in overview.warnings}.items()
-    assert overview.duplicates == ()
+    assert (overview.lengths[0]["documents"], overview.lengths[0]["summaries"]) == (documents, summaries)
+    assert cases.items() <= {odd["kind"]: odd["cases"] for odd in overview.warnings}.items()
+    assert overview.near_duplicates == []
     if name == "dialsummeval":
-        (odd,) = (odd for odd in overview.warnings if odd.kind == "copies_of_reference")
-        assert odd.by_system["GOLD"] == 100
+        (odd,) = (odd for odd in overview.warnings if odd["kind"] == "copies_of_reference")
+        assert odd["by_system"]["GOLD"] == 100

@@ -9,18 +9,17 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from summeter.data.dataset import Dataset
-from summeter.data.duplicates import SHINGLE, THRESHOLD, DuplicateGroup, near_duplicates
+from summeter.data.duplicates import SHINGLE, THRESHOLD, near_duplicates
 from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SPAN_LABELS
-from summeter.records import Document, Judgment, Summary, unnamed
-from summeter.tables import Column, Table, number
+from summeter.records import Document, Summary, unnamed
+from summeter.tables import Table, number, plain
 from summeter.text.ngrams import words
 
 VOTES = "Votes"
@@ -36,115 +35,101 @@ FEWEST_WORDS = SHINGLE
 FEWEST_VOTES = 10
 """Minimum number of votes of an annotator for a warning about constant votes."""
 
+Row = dict[str, Any]
 _CLOSING = "\"'”’»›)]}*_ \t\r\n"
 _ENDS = tuple(".!?…:;。！？；：؟।։")
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,6});")
 
 
-class Lengths(NamedTuple):
-    """Mean lengths of the documents and summaries in a group.
-
-    A mean is None if there is nothing to average.
-
-    `by` is "all", "domain" or "length" (grouped by document length in words). `key_facts` is the mean over documents
-    with key facts. `compression` is the mean ratio of the words of a document to the words of a summary. Documents
-    whose texts are withheld are counted in `documents` but excluded from the means of documents.
-    """
-
-    by: str
-    group: str
-    documents: int
-    document_words: float | None
-    document_sentences: float | None
-    key_facts: float | None
-    summaries: int
-    summary_words: float | None
-    summary_sentences: float | None
-    compression: float | None
-
-
-class SystemLengths(NamedTuple):
-    """The number of summaries of a system, and their lengths.
-
-    `words` and `sentences` are means per summary; `shortest` and `longest` are lengths in words.
-    """
-
-    system: str
-    category: str | None
-    summaries: int
-    words: float
-    sentences: float
-    shortest: int
-    longest: int
-
-
-class Votes(NamedTuple):
-    """Counts of the votes on an aspect.
-
-    `kind` is the field of `human` or the name in the signature. `annotators` is None if the annotators are unidentified
-    or the votes are aggregated. `fewest` and `most` are numbers of votes per item. `items` and `fewest` include items
-    without a vote. `mean` is the mean of the numeric votes, or None if there are none.
-    """
-
-    judgment_set: str
-    kind: str
-    aspect: str
-    unit: str
-    items: int
-    annotators: int | None
-    votes: int
-    fewest: int
-    most: int
-    mean: float | None
-
-
-class DataWarning(NamedTuple):
-    """A possible problem in the data.
-
-    It affects `cases` out of `of` texts, votes or annotators.
-
-    `examples` contains the first few cases. `by_system` counts the affected summaries by system, in descending order.
-    """
-
-    kind: str
-    what: str
-    cases: int
-    of: int
-    examples: tuple[str, ...] = ()
-    by_system: Mapping[str, int] = MappingProxyType({})
-
-
 @dataclass(frozen=True)
 class Overview:
-    """Overview of a dataset. `counts` contains what `summeter data show --json` prints."""
+    """Overview of a dataset: the counts and lists of rows that `summeter data show --json` prints.
+
+    Attributes:
+        counts: Name, version, licence, citation, hash and counts (see `counts`).
+        lengths: Mean lengths of the documents and summaries in a `group`. `by` is "all", "domain" or "length" (grouped
+            by document length in words). `key_facts` is the mean over documents with key facts. `compression` is the
+            mean ratio of the words of a document to the words of a summary. Documents whose texts are withheld are
+            counted in `documents` but excluded from the means of documents. A mean is None if there is nothing to
+            average.
+        system_lengths: The number of summaries of each system, and their lengths. `words` and `sentences` are means;
+            `shortest` and `longest` are lengths in words.
+        votes: Counts of the votes on each aspect. `kind` is the field of `human` or the name in the signature.
+            `annotators` is None if the annotators are unidentified or the votes are aggregated. `fewest` and `most`
+            are numbers of votes per item. `items` and `fewest` include items without a vote. `mean` is the mean of the
+            numeric votes, or None if there are none.
+        near_duplicates: The `ids` and the lowest `similarity` of each group of near-duplicates.
+        warnings: Possible problems, which affect `cases` out of `of` texts, votes or annotators. `examples` contains
+            the first few cases. `by_system` counts the affected summaries by system, in descending order.
+    """
 
     counts: Mapping[str, Any]
-    lengths: tuple[Lengths, ...]
-    systems: tuple[SystemLengths, ...]
-    votes: tuple[Votes, ...]
-    duplicates: tuple[DuplicateGroup, ...]
-    warnings: tuple[DataWarning, ...]
+    lengths: list[Row]
+    system_lengths: list[Row]
+    votes: list[Row]
+    near_duplicates: list[Row]
+    warnings: list[Row]
+
+    def to_dict(self) -> dict[str, list[Row]]:
+        """Return the lists of rows by name."""
+        return {name: rows for name, rows in vars(self).items() if name != "counts"}
 
     def tables(self) -> list[Table]:
-        """Return the tables of the overview, without empty ones."""
-        tables = [_lengths_table(self.lengths, self.counts["withheld_documents"]), _systems_table(self.systems)]
-        if self.votes:
-            tables.append(_votes_table(self.votes))
-        if self.duplicates:
-            tables.append(_duplicates_table(self.duplicates))
-        if self.warnings:
-            tables.append(_warnings_table(self.warnings))
-        return tables
-
-    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the contents of the overview as lists of dicts, by name."""
-        return {
-            "lengths": [row._asdict() for row in self.lengths],
-            "system_lengths": [row._asdict() for row in self.systems],
-            "votes": [row._asdict() for row in self.votes],
-            "near_duplicates": [row._asdict() for row in self.duplicates],
-            "warnings": [{**row._asdict(), "by_system": dict(row.by_system)} for row in self.warnings],
-        }
+        """Return the tables of the overview, without empty tables and columns."""
+        tenths, withheld = partial(number, digits=1), self.counts["withheld_documents"]
+        means = (
+            "Means of the words and sentences of documents, the key facts of documents with key facts, the words and "
+            "sentences of summaries, and the ratio of the words of a document to those of its summary."
+        )
+        missing = [f"The texts of {withheld} documents are withheld and excluded from the means."] if withheld else []
+        groups, more = self.near_duplicates[:SHOWN_GROUPS], len(self.near_duplicates) - SHOWN_GROUPS
+        rule = f"Jaccard index of word {SHINGLE}-grams of at least {THRESHOLD:g}; similarity is the lowest in the group"
+        tables = [
+            Table.of(
+                ["group", "documents", ("document", "words"), ("document", "sentences"), "key facts", "summaries",
+                 ("summary", "words"), ("summary", "sentences"), "compression"],
+                [(f"domain {row['group']}" if row["by"] == "domain" else row["group"], *[*row.values()][2:])
+                 for row in self.lengths],
+                align="lr", show=[str, str, tenths, tenths, tenths, str, tenths, tenths, tenths],
+                title="Lengths", notes=[means, *missing],
+            ),
+            Table.of(
+                ["system", "category", "summaries", "words", "sentences", "shortest", "longest"],
+                [[*row.values()] for row in self.system_lengths],
+                align="llr", show=[str, plain, str, tenths, tenths],
+                title="Systems", notes=["Shortest and longest summary in words."],
+            ),
+            Table.of(
+                ["set", "field", "aspect", "unit", "items", "annotators", "votes", "votes per item", "mean"],
+                [
+                    (
+                        row["judgment_set"], row["kind"], row["aspect"], row["unit"].replace("_", " "), row["items"],
+                        "-" if row["annotators"] is None else row["annotators"], row["votes"],
+                        "-".join(map(str, dict.fromkeys((row["fewest"], row["most"])))), row["mean"],
+                    )
+                    for row in self.votes
+                ],
+                align="llllr", show=[str] * 8 + [number], title=VOTES,
+                notes=["annotators: - if votes are aggregated or annotators are unidentified."],
+            ),
+            Table.of(
+                ["number", "similarity", "documents"],
+                [(len(row["ids"]), row["similarity"], _listed(row["ids"])) for row in groups],
+                align="rrl", show=[str, partial(number, digits=2)],
+                title="Near-duplicate documents", notes=[rule, *([f"{more} more groups"] if more > 0 else [])],
+            ),
+            Table.of(
+                ["cases", "of", "what", "systems", "for example"],
+                [
+                    (row["cases"], row["of"], row["what"],
+                     _listed([f"{name} ({count})" for name, count in row["by_system"].items()]),
+                     _listed(row["examples"], row["cases"]))
+                    for row in self.warnings
+                ],
+                align="rrl", title="Warnings",
+            ),
+        ]  # fmt: skip
+        return [_without_empty_columns(table) for table in tables if table.rows]
 
 
 def describe(dataset: Dataset) -> Overview:
@@ -152,19 +137,19 @@ def describe(dataset: Dataset) -> Overview:
 
     >>> from summeter.data.dataset import load
     >>> rows = [{"document": "It rained. We stayed in all day.", "summary": "It rained."}]
-    >>> describe(load(rows)).lengths[0].compression  # 7 words / 2 words
+    >>> describe(load(rows)).lengths[0]["compression"]  # 7 words / 2 words
     3.5
     """
-    texts = _Texts.of(dataset)
-    sizes: Counter[str] = Counter()
-    judgments = [row for name in dataset.judgment_sets for row in _votes(dataset, name, sizes)]
+    texts, sizes = _Texts(dataset), Counter[str]()
+    votes, vote_warnings = _votes(dataset, sizes)
+    duplicates = near_duplicates({doc_id: document.text for doc_id, document in dataset.documents.items()})
     return Overview(
         counts=counts(dataset, sizes),
-        lengths=tuple(_lengths(dataset, texts)),
-        systems=tuple(_systems(dataset, texts)),
-        votes=tuple(votes for votes, _ in judgments),
-        duplicates=tuple(near_duplicates({doc_id: document.text for doc_id, document in dataset.documents.items()})),
-        warnings=(*_text_warnings(dataset, texts), *(warning for _, warnings in judgments for warning in warnings)),
+        lengths=list(_lengths(dataset, texts)),
+        system_lengths=list(_systems(texts)),
+        votes=votes,
+        near_duplicates=[group._asdict() for group in duplicates],
+        warnings=[*_text_warnings(dataset, texts), *vote_warnings],
     )
 
 
@@ -222,22 +207,18 @@ def bucket(count: int, edges: Sequence[int] = EDGES) -> str:
 # ---- lengths ----
 
 
-@dataclass(frozen=True)
 class _Texts:
     """The words of all texts, each text joined and surrounded by blanks: ` it rained `."""
 
-    documents: Mapping[str, str]
-    summaries: tuple[str, ...]
-    """The words of the summaries, in the order of the dataset."""
-    size: dict[str, int] = field(default_factory=dict)
-    """Number of words by document id, without withheld documents."""
-
-    @classmethod
-    def of(cls, dataset: Dataset) -> _Texts:
-        documents = {doc_id: _as_words(document.text) for doc_id, document in dataset.documents.items()}
-        summaries = tuple(_as_words(summary.text) for summary in dataset.summaries)
-        known = (document.id for document in dataset.documents.values() if not document.is_withheld)
-        return cls(documents, summaries, {doc_id: _count(documents[doc_id]) for doc_id in known})
+    def __init__(self, dataset: Dataset) -> None:
+        self.documents = {doc_id: _as_words(document.text) for doc_id, document in dataset.documents.items()}
+        self.summaries = [(summary, _as_words(summary.text)) for summary in dataset.summaries]
+        self.size = {
+            doc_id: _count(self.documents[doc_id])
+            for doc_id, document in dataset.documents.items()
+            if not document.is_withheld
+        }
+        """Number of words by document id, without withheld documents."""
 
 
 def _as_words(text: str) -> str:
@@ -253,186 +234,167 @@ def _mean(values: Iterable[float]) -> float | None:
     return fmean(numbers) if numbers else None
 
 
-def _lengths(dataset: Dataset, texts: _Texts) -> Iterator[Lengths]:
+def _lengths(dataset: Dataset, texts: _Texts) -> Iterator[Row]:
     """Yield a row for all documents, and one for each domain and each bucket of lengths."""
-    summaries_of: dict[str, list[tuple[Summary, int]]] = {doc_id: [] for doc_id in dataset.documents}
-    for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
+    summaries_of = defaultdict[str, list[tuple[Summary, int]]](list)
+    for summary, text in texts.summaries:
         summaries_of[summary.document_id].append((summary, _count(text)))
 
-    def lengths(by: str, group: str, documents: Sequence[Document]) -> Lengths:
+    def lengths(by: str, group: str, documents: Sequence[Document]) -> Row:
         summaries = [pair for document in documents for pair in summaries_of[document.id]]
         known = [document for document in documents if document.id in texts.size]
-        return Lengths(
-            by,
-            group,
-            len(documents),
-            _mean(texts.size[document.id] for document in known),
-            _mean(len(document.sentences) for document in known),
-            _mean(len(document.key_facts) for document in documents if document.key_facts),
-            len(summaries),
-            _mean(size for _, size in summaries),
-            _mean(len(summary.sentences) for summary, _ in summaries),
-            _mean(
-                texts.size[summary.document_id] / size
-                for summary, size in summaries
-                if size and summary.document_id in texts.size
-            ),
+        ratios = (
+            texts.size[summary.document_id] / size
+            for summary, size in summaries
+            if size and summary.document_id in texts.size
         )
+        return {
+            "by": by,
+            "group": group,
+            "documents": len(documents),
+            "document_words": _mean(texts.size[document.id] for document in known),
+            "document_sentences": _mean(len(document.sentences) for document in known),
+            "key_facts": _mean(len(document.key_facts) for document in documents if document.key_facts),
+            "summaries": len(summaries),
+            "summary_words": _mean(size for _, size in summaries),
+            "summary_sentences": _mean(len(summary.sentences) for summary, _ in summaries),
+            "compression": _mean(ratios),
+        }
 
     documents = list(dataset.documents.values())
-    yield lengths("all", "all", documents)
-    by_domain: dict[str, list[Document]] = {}
+    by_domain, by_length = defaultdict[str, list[Document]](list), defaultdict[str, list[Document]](list)
     for document in documents:
-        by_domain.setdefault(document.domain or "no domain", []).append(document)
-    if len(by_domain) > 1:
-        yield from (lengths("domain", name, members) for name, members in by_domain.items())
-    by_length: dict[str, list[Document]] = {}
+        by_domain[document.domain or "no domain"].append(document)
     for document in sorted((each for each in documents if each.id in texts.size), key=lambda each: texts.size[each.id]):
-        by_length.setdefault(bucket(texts.size[document.id]), []).append(document)
+        by_length[bucket(texts.size[document.id])].append(document)
     if withheld := [document for document in documents if document.is_withheld]:
         by_length["text withheld"] = withheld
-    if len(by_length) > 1:
-        yield from (lengths("length", name, members) for name, members in by_length.items())
+    yield lengths("all", "all", documents)
+    for by, groups in (("domain", by_domain), ("length", by_length)):
+        if len(groups) > 1:
+            yield from (lengths(by, name, members) for name, members in groups.items())
 
 
-def _systems(dataset: Dataset, texts: _Texts) -> Iterator[SystemLengths]:
-    by_system: dict[str, list[tuple[Summary, int]]] = {}
-    for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
-        by_system.setdefault(summary.system, []).append((summary, _count(text)))
+def _systems(texts: _Texts) -> Iterator[Row]:
+    by_system = defaultdict[str, list[tuple[Summary, int]]](list)
+    for summary, text in texts.summaries:
+        by_system[summary.system].append((summary, _count(text)))
     for system, members in by_system.items():
         sizes = [size for _, size in members]
         categories = {summary.category for summary, _ in members}
-        yield SystemLengths(
-            system,
-            categories.pop() if len(categories) == 1 else None,
-            len(members),
-            fmean(sizes),
-            fmean(len(summary.sentences) for summary, _ in members),
-            min(sizes),
-            max(sizes),
-        )
+        yield {
+            "system": system,
+            "category": categories.pop() if len(categories) == 1 else None,
+            "summaries": len(members),
+            "words": fmean(sizes),
+            "sentences": fmean(len(summary.sentences) for summary, _ in members),
+            "shortest": min(sizes),
+            "longest": max(sizes),
+        }
 
 
 # ---- votes ----
 
 
-class _VoteCounts:
-    """Counts of the votes on an aspect."""
-
-    def __init__(self) -> None:
-        self.items: Counter[tuple[Any, ...]] = Counter()
-        self.values: Counter[float | str] = Counter()
-        self.by_annotator: dict[str, Counter[float | str]] = defaultdict(Counter)
-
-    def add(self, judgment: Judgment) -> None:
-        target = judgment.target
-        item = (*target.item, target.index, target.list_id)
-        vote = judgment.value if judgment.value is not None else judgment.label
-        self.items[item] += vote is not None
-        if vote is not None:
-            self.values[vote] += 1
-            self.by_annotator[judgment.judge][vote] += 1
-
-    def mean(self) -> float | None:
-        numbers = {value: times for value, times in self.values.items() if not isinstance(value, str)}
-        total = sum(numbers.values())
-        if not total:
-            return None
-        # Scaled by 2^-64, without loss of precision, so that sums of large numbers do not overflow.
-        return math.ldexp(sum(math.ldexp(value, -64) * times for value, times in numbers.items()) / total, 64)
-
-
-def _votes(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[DataWarning]]]:
-    """Yield the votes of a set on each aspect, with warnings; add the set's size to `sizes`."""
-    questions: dict[tuple[str, str, str], _VoteCounts] = {}
-    for judgment in dataset.iter_judgments(name):
-        sizes[name] += 1
-        if judgment.signature not in SPAN_LABELS:
-            kind = judgment.signature.partition("|")[0].removeprefix("human.")
-            questions.setdefault((kind, judgment.aspect, judgment.target.unit), _VoteCounts()).add(judgment)
-    for (kind, aspect, unit), counted in questions.items():
-        annotators = counted.by_annotator.keys() - {PEOPLE}  # aggregated values have no annotator
+def _votes(dataset: Dataset, sizes: Counter[str]) -> tuple[list[Row], list[Row]]:
+    """Return a row for the votes of each set on each aspect, and warnings; add the sizes of the sets to `sizes`."""
+    items = defaultdict[tuple[str, ...], Counter[Any]](Counter)
+    """The number of votes on each item, by set, kind, aspect and unit."""
+    given = defaultdict[tuple[str, ...], dict[str, Counter[float | str]]](lambda: defaultdict(Counter))
+    """How often each annotator gave each vote."""
+    for name in dataset.judgment_sets:
+        for judgment in dataset.iter_judgments(name):
+            sizes[name] += 1
+            if judgment.signature in SPAN_LABELS:
+                continue
+            target = judgment.target
+            question: tuple[str, ...] = (
+                name, judgment.signature.partition("|")[0].removeprefix("human."), judgment.aspect, target.unit,
+            )  # fmt: skip
+            vote = judgment.value if judgment.value is not None else judgment.label
+            items[question][(*target.item, target.index, target.list_id)] += vote is not None
+            if vote is not None:
+                given[question][judgment.judge][vote] += 1
+    rows, warnings = [], []
+    for question, counted in items.items():
+        by_annotator = given[question]
+        values = sum(by_annotator.values(), Counter[float | str]())
+        annotators = by_annotator.keys() - {PEOPLE}  # aggregated values have no annotator
         unidentified = any(map(unnamed, annotators)) or not annotators
-        votes = Votes(
-            name, kind, aspect, unit, len(counted.items), None if unidentified else len(annotators),
-            counted.values.total(),
-            min(counted.items.values()), max(counted.items.values()), counted.mean(),
-        )  # fmt: skip
-        if unit == "span":  # usually all spans are errors
-            yield votes, []
-        else:
-            question = f"{aspect} ({name}, {kind})"
-            yield votes, list(_vote_warnings(question, counted, unidentified=unidentified))
-
-
-def _vote_warnings(question: str, counted: _VoteCounts, *, unidentified: bool) -> Iterator[DataWarning]:
-    total = counted.values.total()
-    if len(counted.values) == 1 and total > 1:
-        value = next(iter(counted.values))
-        what = f"votes on {question} all have the value {_shown(value)}"
-        yield DataWarning("constant_votes", what, total, total)
-        return
-    if unidentified:
-        return
-    many = {name: votes for name, votes in counted.by_annotator.items() if votes.total() >= FEWEST_VOTES}
-    constant = [f"{name} ({_shown(next(iter(votes)))})" for name, votes in many.items() if len(votes) == 1]
-    what = f"annotators with {FEWEST_VOTES} votes or more on {question} gave the same value each time"
-    if constant:
-        yield DataWarning("constant_annotators", what, len(constant), len(many), tuple(constant[:EXAMPLES]))
+        numbers = {value: times for value, times in values.items() if not isinstance(value, str)}
+        # Scaled by 2^-64, without loss of precision, so that sums of large numbers do not overflow.
+        scaled = sum(math.ldexp(value, -64) * times for value, times in numbers.items())
+        rows.append(
+            dict(zip(("judgment_set", "kind", "aspect", "unit"), question, strict=True))
+            | {
+                "items": len(counted),
+                "annotators": None if unidentified else len(annotators),
+                "votes": values.total(),
+                "fewest": min(counted.values()),
+                "most": max(counted.values()),
+                "mean": math.ldexp(scaled / sum(numbers.values()), 64) if numbers else None,
+            }
+        )
+        name, kind, aspect, unit = question
+        many = {judge: votes for judge, votes in by_annotator.items() if votes.total() >= FEWEST_VOTES}
+        constant = [f"{judge} ({_shown(next(iter(votes)))})" for judge, votes in many.items() if len(votes) == 1]
+        if unit == "span":
+            continue  # usually all spans are errors
+        if len(values) == 1 and values.total() > 1:
+            what = f"votes on {aspect} ({name}, {kind}) all have the value {_shown(next(iter(values)))}"
+            warnings += _warning("constant_votes", what, values.total(), values.total())
+        elif constant and not unidentified:
+            of = f"{FEWEST_VOTES} votes or more on {aspect} ({name}, {kind})"
+            what = f"annotators with {of} gave the same value each time"
+            warnings += _warning("constant_annotators", what, len(constant), len(many), constant)
+    return rows, warnings
 
 
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
+def _warning(
+    kind: str, what: str, cases: int, of: int, examples: Sequence[str] = (), by_system: Mapping[str, int] | None = None
+) -> list[Row]:
+    """Return a list with the warning, or an empty list if there is no case."""
+    row = {"kind": kind, "what": what, "cases": cases, "of": of, "examples": tuple(examples[:EXAMPLES])}
+    return [{**row, "by_system": dict(by_system or {})}] if cases else []
+
+
 # ---- texts ----
 
 
-_COMPARISONS = ("copies_of_source", "as_long_as_source")
-"""Warnings that compare a summary with its document and therefore exclude withheld documents."""
-
-
-def _text_warnings(dataset: Dataset, texts: _Texts) -> Iterator[DataWarning]:
-    """Yield the warnings about documents, references and summaries."""
+def _text_warnings(dataset: Dataset, texts: _Texts) -> Iterator[Row]:
+    """Yield the warnings about documents, references and summaries. Texts that are withheld are not examined."""
     documents = [document for document in dataset.documents.values() if not document.is_withheld]
-    for kind, (what, document_check) in _document_checks(texts).items():
-        ids = [document.id for document in documents if document_check(document)]
-        yield from _warning(kind, what, ids, len(documents))
-    summaries = list(zip(dataset.summaries, texts.summaries, strict=True))
-    for kind, (what, summary_check) in _summary_checks(dataset, texts).items():
-        chosen = [summary for summary, text in summaries if summary_check(summary, text)]
-        names = [f"{summary.document_id} by {summary.system}" for summary in chosen]
-        by_system = dict(Counter(summary.system for summary in chosen).most_common())
-        compared = [summary for summary in dataset.summaries if summary.document_id in texts.size]
-        yield from _warning(kind, what, names, len(compared if kind in _COMPARISONS else summaries), by_system)
-
-
-def _document_checks(texts: _Texts) -> dict[str, tuple[str, Callable[[Document], bool]]]:
-    """Return the message and the check for each kind of warning about documents."""
-
-    def contains_reference(document: Document) -> bool:
-        return any(_contains(texts.documents[document.id], _as_words(text)) for text in document.references)
-
-    return {
+    document_checks: dict[str, tuple[str, Callable[[Document], bool]]] = {
         "empty_documents": ("documents have no words", lambda document: not texts.size[document.id]),
         "cut_documents": ("documents do not end with a complete sentence", lambda document: _cut(document.text)),
-        "reference_in_document": ("documents contain their reference, which readers therefore see", contains_reference),
+        "reference_in_document": (
+            "documents contain their reference, which readers therefore see",
+            lambda document: any(
+                _contains(texts.documents[document.id], _as_words(text)) for text in document.references
+            ),
+        ),
         "markup_in_documents": ("documents contain markup", lambda document: bool(_MARKUP.search(document.text))),
         "markup_in_references": (
             "documents have references with markup",
             lambda document: any(map(_MARKUP.search, document.references)),
         ),
     }
+    for kind, (what, document_check) in document_checks.items():
+        ids = [document.id for document in documents if document_check(document)]
+        yield from _warning(kind, what, len(ids), len(documents), ids)
 
-
-def _summary_checks(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Callable[[Summary, str], bool]]]:
-    """Return the message and the check for each kind of warning about summaries and their words."""
-    shared = Counter(
-        (summary.document_id, text) for summary, text in zip(dataset.summaries, texts.summaries, strict=True)
-    )
-    repeated = _repeated(dataset, texts)
+    by_systems = Counter((summary.document_id, text) for summary, text in texts.summaries)
+    texts_of = defaultdict[tuple[str, str], set[str]](set)
+    """The different documents, by system and summary."""
+    for summary, text in texts.summaries:
+        doc_id = summary.document_id
+        texts_of[summary.system, text].add(texts.documents[doc_id] if doc_id in texts.size else doc_id)
     references = {doc_id: set(map(_as_words, document.references)) for doc_id, document in dataset.documents.items()}
-    return {
+    summary_checks: dict[str, tuple[str, Callable[[Summary, str], bool]]] = {
         "empty_summaries": ("summaries have no words", lambda _, text: not _count(text)),
         "cut_summaries": ("summaries do not end with a complete sentence", lambda summary, _: _cut(summary.text)),
         "copies_of_source": (
@@ -449,21 +411,21 @@ def _summary_checks(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Cal
         ),
         "same_for_documents": (
             "summaries are equal to a summary of another document by the same system",
-            lambda summary, text: (summary.system, text) in repeated,
+            lambda summary, text: _count(text) > 0 and len(texts_of[summary.system, text]) > 1,
         ),
         "same_by_systems": (
             "summaries are equal to a summary of the same document by another system",
-            lambda summary, text: _count(text) > 0 and shared[summary.document_id, text] > 1,
+            lambda summary, text: _count(text) > 0 and by_systems[summary.document_id, text] > 1,
         ),
         "markup_in_summaries": ("summaries contain markup", lambda summary, _: bool(_MARKUP.search(summary.text))),
     }
-
-
-def _warning(
-    kind: str, what: str, cases: Sequence[str], of: int, by_system: Mapping[str, int] = MappingProxyType({})
-) -> Iterator[DataWarning]:
-    if cases:
-        yield DataWarning(kind, what, len(cases), of, tuple(cases[:EXAMPLES]), by_system)
+    compared = sum(summary.document_id in texts.size for summary, _ in texts.summaries)
+    for kind, (what, summary_check) in summary_checks.items():
+        chosen = [summary for summary, text in texts.summaries if summary_check(summary, text)]
+        names = [f"{summary.document_id} by {summary.system}" for summary in chosen]
+        by_system = dict(Counter(summary.system for summary in chosen).most_common())
+        of = compared if kind in ("copies_of_source", "as_long_as_source") else len(texts.summaries)
+        yield from _warning(kind, what, len(chosen), of, names, by_system)
 
 
 def _contains(text: str, other: str) -> bool:
@@ -477,84 +439,6 @@ def _cut(text: str) -> bool:
     return bool(bare) and not bare.endswith(_ENDS)
 
 
-def _repeated(dataset: Dataset, texts: _Texts) -> set[tuple[str, str]]:
-    """Return each (system, text) that is the summary of several different documents."""
-    documents: dict[tuple[str, str], set[str]] = {}
-    for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
-        if _count(text):
-            source = texts.documents[summary.document_id] if summary.document_id in texts.size else summary.document_id
-            documents.setdefault((summary.system, text), set()).add(source)
-    return {key for key, sources in documents.items() if len(sources) > 1}
-
-
-# ---- tables ----
-
-
-def _lengths_table(rows: Iterable[Lengths], withheld: int) -> Table:
-    tenths = partial(number, digits=1)
-    columns = (
-        Column("group"), Column("documents", "right"), Column(("document", "words"), "right", tenths),
-        Column(("document", "sentences"), "right", tenths), Column("key facts", "right", tenths),
-        Column("summaries", "right"), Column(("summary", "words"), "right", tenths),
-        Column(("summary", "sentences"), "right", tenths), Column("compression", "right", tenths),
-    )  # fmt: skip
-    names = {"all": "{}", "domain": "domain {}", "length": "{}"}
-    cells = tuple((names[row.by].format(row.group), *row[2:]) for row in rows)
-    note = (
-        "Means of the words and sentences of documents, the key facts of documents with key facts, the words and "
-        "sentences of summaries, and the ratio of the words of a document to those of its summary."
-    )
-    missing = (f"The texts of {withheld} documents are withheld and excluded from the means.",) if withheld else ()
-    return _without_empty(Table(columns, cells, "Lengths", (note, *missing)))
-
-
-def _systems_table(rows: Iterable[SystemLengths]) -> Table:
-    tenths = partial(number, digits=1)
-    columns = (
-        Column("system"), Column("category"), Column("summaries", "right"), Column("words", "right", tenths),
-        Column("sentences", "right", tenths), Column("shortest", "right"), Column("longest", "right"),
-    )  # fmt: skip
-    return _without_empty(
-        Table(columns, tuple(map(tuple, rows)), "Systems", ("Shortest and longest summary in words.",))
-    )
-
-
-def _votes_table(rows: Iterable[Votes]) -> Table:
-    heads = ("set", "field", "aspect", "unit", "items", "annotators", "votes", "votes per item", "mean")
-    cells = [
-        (
-            row.judgment_set, row.kind, row.aspect, row.unit.replace("_", " "), row.items,
-            "-" if row.annotators is None else row.annotators, row.votes,
-            str(row.most) if row.fewest == row.most else f"{row.fewest}-{row.most}", row.mean,
-        )
-        for row in rows
-    ]  # fmt: skip
-    show = [str] * 8 + [number]
-    note = "annotators: - if votes are aggregated or annotators are unidentified."
-    return Table.of(heads, cells, align="llllrrrrr", show=show, title=VOTES, notes=[note])
-
-
-def _duplicates_table(groups: Sequence[DuplicateGroup]) -> Table:
-    cells = [(len(group.ids), group.similarity, _listed(group.ids)) for group in groups[:SHOWN_GROUPS]]
-    rule = f"Jaccard index of word {SHINGLE}-grams of at least {THRESHOLD:g}; similarity is the lowest in the group"
-    more = [f"{len(groups) - SHOWN_GROUPS} more groups"] if len(groups) > SHOWN_GROUPS else []
-    return Table.of(
-        ("number", "similarity", "documents"), cells, align="rrl", show=[str, partial(number, digits=2)],
-        title="Near-duplicate documents", notes=[rule, *more],
-    )  # fmt: skip
-
-
-def _warnings_table(warnings: Iterable[DataWarning]) -> Table:
-    cells = [
-        (each.cases, each.of, each.what, _listed([f"{name} ({count})" for name, count in each.by_system.items()]),
-         _listed(each.examples, each.cases))
-        for each in warnings
-    ]  # fmt: skip
-    return _without_empty(
-        Table.of(("cases", "of", "what", "systems", "for example"), cells, align="rrlll", title="Warnings")
-    )
-
-
 def _listed(names: Sequence[str], count: int | None = None) -> str:
     """Return a string with the first few names.
 
@@ -564,7 +448,7 @@ def _listed(names: Sequence[str], count: int | None = None) -> str:
     return ", ".join([*names[:EXAMPLES], *(["..."] if names and total > EXAMPLES else [])])
 
 
-def _without_empty(table: Table) -> Table:
+def _without_empty_columns(table: Table) -> Table:
     """Return the table without empty columns."""
     filled = [index for index in range(len(table.columns)) if any(row[index] not in (None, "") for row in table.rows)]
     rows = tuple(tuple(row[index] for index in filled) for row in table.rows)
