@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
@@ -68,16 +70,6 @@ class _Log:
                 group.rows, group.line = group.rows + 1, fault.line
 
 
-@dataclass
-class _Shared:
-    """The faults, warnings and counts that the `Faults` of several files share."""
-
-    faults: _Log = field(default_factory=_Log)
-    warnings: _Log = field(default_factory=_Log)
-    dropped: list[Dropped] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-
-
 class Faults:
     """Collect faults and warnings; beyond `KEPT` faults or warnings, the rest are only counted.
 
@@ -90,35 +82,37 @@ class Faults:
     REPEATED: ClassVar[int] = 3
     """Minimum number of rows in a file for a fault that occurs in every row to be listed only once."""
 
-    def __init__(
-        self, file: str, on_fault: OnFault = "error", *, columns_known: bool = True, shared: _Shared | None = None
-    ) -> None:
+    def __init__(self, file: str, on_fault: OnFault = "error", *, columns_known: bool = True) -> None:
         if on_fault not in get_args(OnFault):
             known = ", ".join(get_args(OnFault))
             raise UsageError(Parameter("on_fault", str(on_fault)), f": unknown rule; rules are: {known}")
         self.file = file
         self.on_fault = on_fault
         self.columns_known = columns_known
-        self._shared = shared or _Shared()
+        self._faults, self._warnings = _Log(), _Log()
+        self._dropped: list[Dropped] = []
+        self._rows = Counter[str]()
 
     def of(self, file: str) -> Faults:
-        """Return a collector for another file of the same input, with shared counts."""
-        return Faults(file, self.on_fault, columns_known=self.columns_known, shared=self._shared)
+        """Return a collector for another file of the same input, with shared faults, warnings and counts."""
+        other = copy(self)
+        other.file = file
+        return other
 
     @property
     def count(self) -> int:
         """Number of faults, excluding dropped rows and fields."""
-        return self._shared.faults.count
+        return self._faults.count
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """The dropped rows and fields, in the order of reading."""
-        return tuple(self._shared.dropped)
+        return tuple(self._dropped)
 
     def counted(self, rows: Iterable[T]) -> Iterator[T]:
         """Yield the rows of the file and count them, to recognise faults that occur in every row."""
         for row in rows:
-            self._shared.rows[self.file] = self._shared.rows.get(self.file, 0) + 1
+            self._rows[self.file] += 1
             yield row
 
     def add(self, line: int | None, field: str | None, message: str) -> None:
@@ -133,39 +127,39 @@ class Faults:
 
     def fail(self, line: int | None, field: str | None, message: str) -> None:
         """Add a fault that stops the import, whatever the value of `on_fault`."""
-        self._shared.faults.add(Fault(self.file, line, field and _printable(field), _printable(message)), self.KEPT)
+        self._faults.add(Fault(self.file, line, field and _printable(field), _printable(message)), self.KEPT)
 
     def drop(
         self, line: int | None, field: str | None, message: str, what: Literal["row", "field"], value: Any = None
     ) -> None:
         """Record that a row or a field is dropped."""
         reason = str(_printable(message))
-        self._shared.dropped.append(Dropped(self.file, line, field and _printable(field), reason, what, value))
+        self._dropped.append(Dropped(self.file, line, field and _printable(field), reason, what, value))
 
     def warn(self, line: int | None, field: str | None, message: str) -> None:
         """Add a warning."""
-        self._shared.warnings.add(Fault(self.file, line, field and _printable(field), _printable(message)), self.KEPT)
+        self._warnings.add(Fault(self.file, line, field and _printable(field), _printable(message)), self.KEPT)
 
     def copy_to(self, faults: Faults) -> None:
         """Add these faults and warnings to `faults`."""
-        for fault in self._shared.faults.stored:
+        for fault in self._faults.stored:
             faults.add(fault.line, fault.field, fault.message)
         self.copy_warnings_to(faults)
 
     def copy_warnings_to(self, faults: Faults) -> None:
         """Add these warnings to `faults`."""
-        for fault in self._shared.warnings.stored:
+        for fault in self._warnings.stored:
             faults.warn(fault.line, fault.field, fault.message)
 
     @property
     def listed(self) -> tuple[Fault, ...]:
         """The faults, in file order."""
-        return self._listed(self._shared.faults, "faults")
+        return self._listed(self._faults, "faults")
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
         """The warnings, in file order."""
-        return self._listed(self._shared.warnings, "warnings")
+        return self._listed(self._warnings, "warnings")
 
     def stop(self) -> None:
         """Raise InputError with all faults if there are any."""
@@ -176,7 +170,7 @@ class Faults:
         everywhere = {
             key: group
             for key, group in log.groups.items()
-            if group.rows >= max(self.REPEATED, self._shared.rows.get(key[0], 0)) and key[0] in self._shared.rows
+            if group.rows >= max(self.REPEATED, self._rows[key[0]]) and key[0] in self._rows
         }
         listed = []
         for group in everywhere.values():

@@ -359,12 +359,18 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refu
 
 
 @contextmanager
-def _open(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
+def _open(path: str | Path, on_read: OnRead | None = None) -> Iterator[io.BufferedReader[Any]]:
     if str(path) == "-":
-        yield sys.stdin.buffer
+        stdin: io.BufferedReader[Any] = io.BufferedReader(cast("Any", sys.stdin.buffer))
+        try:
+            yield stdin
+        finally:
+            stdin.detach()
         return
     with open_object(str(path)) if is_remote(path) else Path(path).open("rb") as file:
-        handle = file if on_read is None else cast("BinaryIO", io.BufferedReader(_Counted(file, on_read), 1 << 20))
+        handle: io.BufferedReader[Any] = file
+        if on_read is not None:
+            handle = io.BufferedReader(_Counted(file, on_read), 1 << 20)
         if Path(path).suffix.lower() == ".gz":
             with io.BufferedReader(_Unpacked(handle)) as unpacked:
                 yield unpacked
@@ -429,19 +435,27 @@ def _announce(faults: Faults, *parts: str | Parameter) -> None:
 _NO_LINE = "a line break may be missing, or the file may be in another format"
 
 
-def _lines_of(handle: BinaryIO, encoding: str | None, faults: Faults) -> Iterator[bytes]:
+def _lines_of(handle: io.BufferedReader[Any], encoding: str | None, faults: Faults) -> Iterator[bytes]:
     """Yield the lines of a text file in UTF-8, or in an unknown encoding.
 
     The encoding is the given one, or that of the byte order mark, or else UTF-8. If the first line that is not ASCII is
     not UTF-8 and may be Windows-1252, like the text after it, then so are all lines that are not UTF-8. A line of more
     than `LONGEST_LINE` bytes is cut one byte after this length.
     """
-    first = handle.readline(LONGEST_LINE + 1)
-    if encoding is None and (encoding := next((name for mark, name in _BOMS.items() if first.startswith(mark)), None)):
+    start = handle.peek(4)
+    if encoding is None and (encoding := next((name for mark, name in _BOMS.items() if start.startswith(mark)), None)):
         _announce(faults, f"is read as {encoding}, as its byte order mark says; change with ", Parameter("encoding"))
     if encoding is not None and codecs.lookup(encoding).name != "utf-8":
-        handle, first = cast("BinaryIO", io.BufferedReader(_Recoded(first, handle, encoding))), b""
-    lines = chain([first] if first else (), iter(lambda: handle.readline(LONGEST_LINE + 1), b""))
+        text = io.TextIOWrapper(handle, encoding, newline="\n")
+        try:
+            yield from iter(lambda: text.readline(LONGEST_LINE + 1).encode(), b"")
+        except UnicodeError as wrong:
+            what = f"is not {encoding}: {getattr(wrong, 'reason', wrong)}; give another "
+            raise _Unreadable(Message(what, Parameter("encoding"))) from None
+        finally:
+            text.detach()
+        return
+    lines = iter(lambda: handle.readline(LONGEST_LINE + 1), b"")
     if encoding is not None:
         yield from lines
         return
@@ -478,29 +492,6 @@ def _decoding_error(line: bytes) -> UnicodeDecodeError | None:
     except UnicodeDecodeError as error:
         return error
     return None
-
-
-class _Recoded(io.RawIOBase):
-    """The content of a text file as UTF-8. Reading raises _Unreadable if the encoding is wrong."""
-
-    def __init__(self, start: bytes, file: BinaryIO, encoding: str) -> None:
-        self._chunks = chain([start], iter(lambda: file.read(1 << 16), b""), [b""])
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._encoding, self._content = encoding, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._content and (chunk := next(self._chunks, None)) is not None:
-            try:
-                self._content = self._decoder.decode(chunk, final=not chunk).encode("utf-8")
-            except UnicodeError as error:
-                what = f"is not {self._encoding}: {getattr(error, 'reason', error)}; give another "
-                raise _Unreadable(Message(what, Parameter("encoding"))) from None
-        content, self._content = self._content[: len(buffer)], self._content[len(buffer) :]
-        buffer[: len(content)] = content
-        return len(content)
 
 
 def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
@@ -939,7 +930,7 @@ class _NumberType:
     """Stand-in for `numpy.dtype`: type letter, size and byte order."""
 
     def __init__(self, code: str, *_: Any) -> None:
-        if not re.fullmatch(r"[fiub][1248]", code):
+        if not re.fullmatch(r"[fiu][1248]|b1", code):
             raise pickle.UnpicklingError(f"it contains values of type {code!r} instead of plain numbers")
         self.code, self.order = code, "<"
 
@@ -949,13 +940,9 @@ class _NumberType:
 
 def _number_of(kind: _NumberType, content: bytes) -> int | float | bool:
     """Stand-in for `numpy.core.multiarray.scalar`."""
-    import struct
+    import numpy as np
 
-    letters = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I",
-               "u8": "Q", "b1": "?"}  # fmt: skip
-    if kind.code not in letters:
-        raise pickle.UnpicklingError(f"it contains numbers of type {kind.code!r}, which are platform-dependent")
-    number: int | float | bool = struct.unpack(f"{kind.order}{letters[kind.code]}", content)[0]
+    number: int | float | bool = np.frombuffer(content, kind.order + kind.code, 1)[0].item()
     return number
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from summeter.records import InputError, InstallError, UsageError
 from summeter.records.addresses import masked
@@ -74,7 +74,7 @@ def files(address: str) -> list[str]:
 
 
 @contextmanager
-def open_object(address: str) -> Iterator[BinaryIO]:
+def open_object(address: str) -> Iterator[io.BufferedReader]:
     """Yield a binary file from which an object is read. Raises OSError if it cannot be read."""
     system, path = _storage(address)
     try:
