@@ -8,8 +8,10 @@ DATA is the folder of real annotated data that scripts/reproduce_shen2023.py als
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +24,7 @@ from summeter.runs.run import RunFolder
 from summeter.tables import Table, document
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLE = EXAMPLES / "nine_domains" / "summaries.jsonl"
 ABOUT = {
     "nine": "the bundled example of nine domains, judged by `support` and `rouge`",
     "realsumm": "REALSumm, scored by `rouge`",
@@ -30,11 +33,14 @@ ABOUT = {
     "ratings": "the RTS and MCQ replies of ChatGPT released by Shen et al., read as in their code",
     "pairs": "the head-to-head replies of ChatGPT for three pairs, released by Shen et al.",
     "repeats": "the 300 MCQ questions that Shen et al. asked twice",
+    "masked": "the bookings of the bundled example and copies of them with masked numbers, judged by `support`",
+    "claims": "the sentences of the example's references, against its key facts",
 }
 DATA = {
     "finesure.1": "samples", "finesure.2": "samples", "finesure.3": "realsumm", "finesure.4": "repeats",
     "finesure.5": "nine", "finesure.6": "nine", "finesure.7": "samples", "shen2023.22": "pairs",
-    "summqual.2": "ratings",
+    "summqual.2": "ratings", "summqual.1": "nine", "unisumeval.2": "samples", "unisumeval.3": "samples",
+    "unisumeval.5": "masked", "fenice.1": "claims", "fenice.2": "claims",
 }  # fmt: skip
 """The data of each table; by default, that of its paper in `PAPER`."""
 PAPER = {"unisumeval": "nine", "fenice": "protocol", "shen2023": "ratings"}
@@ -62,9 +68,26 @@ def runs_of(data: Path, work: Path) -> Mapping[str, list[RunFolder]]:
         raw = work / f"asked{number}.jsonl"
         raw.write_text("".join(found[number] for found in by_id.values() if len(found) > 1), encoding="utf-8")
         sm.import_outputs(imported["ratings"][0].data, raw, work / f"repeat{number}", "legacy")
+    rows = [json.loads(line) for line in EXAMPLE.read_text(encoding="utf-8").splitlines()]
+    masked, plain = work / "masked.jsonl", work / "plain.jsonl"
+    with masked.open("w", encoding="utf-8") as file:
+        for row in (row for row in rows if row["domain"] == "booking"):
+            copy = json.loads(re.sub(r"(?<=[a-z] )\d+", "<CODE_1>", json.dumps(row)))
+            marks = {"doc_id": f"{row['doc_id']}-masked", "original": row["doc_id"], "redacted": "yes"}
+            file.writelines(json.dumps(each) + "\n" for each in (row | {"redacted": "no"}, row | copy | marks))
+    plain.write_text("".join(json.dumps(row | {"key_facts": None, "human": None}) + "\n" for row in rows), "utf-8")
+    references = {row["doc_id"]: row["reference"] for row in rows}.values()
+    rules = [{"match": text[:80], "reply": {"key facts": re.split(r"(?<=\.) ", text)}} for text in references]
+    (work / "replies.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules), encoding="utf-8")
+    with contextlib.chdir(work):  # so that the signature has no path
+        claims = sm.evaluate(
+            plain, ["finesure.key_facts"], models={"judge": "scripted/replies.jsonl"}, out=work / "claims"
+        )
     return {
         **imported,
-        "nine": [sm.evaluate(EXAMPLES / "nine_domains" / "summaries.jsonl", ["support", "rouge"], out=work / "nine")],
+        "masked": [sm.evaluate(masked, ["support"], out=work / "masked")],
+        "claims": [claims],
+        "nine": [sm.evaluate(EXAMPLE, ["support", "rouge"], out=work / "nine")],
         "realsumm": [sm.evaluate(data / "realsumm.jsonl.gz", ["rouge"], out=work / "realsumm")],
         "protocol": [sm.Run(work / "protocol" / "run")],
         "repeats": [sm.Run(work / f"repeat{number}") for number in (0, -1)],
@@ -86,7 +109,7 @@ def main() -> None:
         runs = runs_of(options.data, Path(folder))
         for name in PAPERS:
             source = DATA.get(name) or PAPER[name.partition(".")[0]]
-            found = sm.table(name, runs[source])
+            found = sm.table(name, runs[source], sm.load(EXAMPLE) if source == "claims" else None)
             parts += [found.table(), f"Data: {ABOUT[source]}.", *found.notes()]
     options.output.write_text(document(parts, "markdown", "Tables of papers"), encoding="utf-8")
 

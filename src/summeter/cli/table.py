@@ -38,14 +38,17 @@ def command(
     JSON and CSV contain the values in full precision, a row a cell.
     """
     from summeter.engine.runs import Run
-    from summeter.meta.papers import PAPERS, table
+    from summeter.meta.papers import PAPERS, UNDECLARED, table
     from summeter.records import UsageError
     from summeter.tables import Table
 
     if list_:
-        listed = [(key, form.title, form.needs) for key, form in PAPERS.items()]
-        shown = Table.of(["table", "shows"], [row[:2] for row in listed])
-        output.write([shown], [dict(zip(("table", "title", "needs"), row, strict=True)) for row in listed])
+        shown = Table.of(["table", "shows"], [(key, form.title) for key, form in PAPERS.items()])
+        others = Table.of(["not declared", "closest"], [*UNDECLARED.items()])
+        output.write([shown, others], [
+            *({"table": key, "title": form.title, "needs": form.needs} for key, form in PAPERS.items()),
+            *({"table": key, "title": None, "needs": None, "closest": closest} for key, closest in UNDECLARED.items()),
+        ])  # fmt: skip
         return
     if name is None:
         raise UsageError("give the name of a table, such as shen2023.4; `summeter table --list` lists them")

@@ -2,10 +2,11 @@
 
     means             of each aspect by system, overall and by domain, with the average over domains (Tables 14-17)
     composite         the mean of faithfulness, completeness and conciseness (Table 4)
-    domain stability  100 - (max - min) of the domain means of a system in percent (Tables 5 and 14-17)
-    error types       frequencies by domain, system, category and length (Tables 18-21, Figure 3)
-    abstractiveness   the correlation with faithfulness by system and domain, and over systems (Figure 4)
+    domain stability  100 - (max - min) of the domain means of a system in percent (Tables 14-17)
+    error types       frequencies by domain, system, category and length
+    abstractiveness   the correlation with faithfulness by system and domain, and over systems
     redaction         the mean of redacted minus that of unredacted summaries, if a column marks redacted documents
+                      (Table 5)
     groups            means by category and by other columns
 
 Judges and people are treated alike. The formulas are those of UniSumEval (Lee et al., 2024), appendix D.
@@ -58,7 +59,7 @@ ORIGINAL = "original"
 REDACTED = ("redacted", "redact_type", "redaction")
 """Columns that can mark redacted documents, in order of preference."""
 _YES = frozenset({"1", "true", "yes", "redacted", "redact"})
-_NO = frozenset({"0", "false", "no", "none", "unredacted", "original", "raw", ""})
+_NO = frozenset({"0", "false", "no", "none", "unredact", "unredacted", "original", "raw", ""})
 _UNITS = ("sentence", "claim", "span")
 _NAMED = ("system", "domain", "category")
 

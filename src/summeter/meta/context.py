@@ -74,7 +74,24 @@ class Context:
         )
 
     def lookup(self, column: str) -> Callable[[str, str], str | None]:
-        """Return a function (document, system) -> value of a column. Raises UsageError if the column is unknown."""
+        """Return a function (document, system) -> value of a column, or of crossed columns such as "a*b".
+
+        Raises UsageError if a column is unknown.
+
+        >>> Context(domains={"d1": "news"}).lookup("domain*system")("d1", "M8")
+        'news * M8'
+        """
+        if "*" in column:
+            names = [part.strip() for part in column.split("*")]
+            if "" in names or len(set(names)) < len(names):
+                raise UsageError(f"{column!r} does not cross different columns; write a*b")
+            lookups = [self.lookup(name) for name in names]
+
+            def crossed(document: str, system: str) -> str | None:
+                values = [value_of(document, system) for value_of in lookups]
+                return None if None in values else CROSSED.join(map(str, values))
+
+            return crossed
         by_document = {"domain": self.domains, "split": self.splits}
         if column == "system":
             return lambda _, system: system
@@ -90,20 +107,12 @@ class Context:
         raise UsageError(f"the data have no column {column!r} to group by; columns are: {known}")
 
     def column(self, name: str, document: Categorical, system: Categorical) -> Categorical:
-        """Return the value of a column for each row. The name "a*b" crosses two columns.
+        """Return the value of a column for each row (see `lookup`).
 
         >>> context = Context(domains={"d1": "news", "d2": None})
         >>> context.column("domain*system", Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"])).names
         ('news * A', None)
         """
-        if "*" in name:
-            names = [part.strip() for part in name.split("*")]
-            if "" in names or len(set(names)) < len(names):
-                raise UsageError(f"{name!r} does not cross different columns; write a*b")
-            columns = [self.column(part, document, system) for part in names]
-            crossed = Groups.by(*columns)
-            labels = zip(*(column.take(crossed.first).labels() for column in columns), strict=True)
-            return Categorical.of(None if None in label else CROSSED.join(label) for label in labels).take(crossed.of)
         value_of = self.lookup(name)
         items = Groups.by(document, system)
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)

@@ -27,6 +27,10 @@ QUALITIES = frozenset(
     {"faithfulness", "completeness", "conciseness", "coherence", "consistency", "coverage", "fluency", "relevance"}
 )
 """Aspects that a judge is only compared on with people's judgments of the same aspect."""
+ARRANGED = "The paper's arrangement was not at hand; lines and columns are ours."
+"""Note of a table whose contents are known, but not its lines and columns."""
+COUNT = "count"
+"""Statistic of a row that counts documents or summaries, which is shown without decimals."""
 SHORT = {"spearman": "Spear.", "pearson": "Pear.", "kendall_b": "Kend."}
 
 
@@ -55,23 +59,24 @@ class Inputs:
         """The settings of the bootstrap, as keywords of a study."""
         return self.options.model_dump(include={*Draws.model_fields})
 
-    def aspects(self, dimensions: Sequence[str]) -> list[str]:
+    def aspects(self, dimensions: Sequence[str], also: Sequence[str] = ()) -> list[str]:
         """Return the aspects to compare with people's `dimensions`, as `JUDGE:GOLD`.
 
         A judge of any of the dimensions is compared on these. Any other judge, such as a similarity to the reference,
-        is compared on every dimension with each of its own aspects that is not itself one of the `QUALITIES`.
+        is compared on every dimension with each of its own aspects that is not itself one of the `QUALITIES`, or that
+        is in `also`.
         """
         questions = self.runs.questions()
         direct = {(each.judge, each.signature) for each in questions if each.aspect in dimensions}
         own = [each.aspect for each in questions if (each.judge, each.signature) not in direct]
-        names = [name for name in dict.fromkeys(own) if name not in {COMPOSITE, *QUALITIES}]
+        names = [name for name in dict.fromkeys(own) if name in also or name not in {COMPOSITE, *QUALITIES}]
         present = {each.aspect for each in questions}
         pairs = [name for name in dimensions if name in present]
         return [*pairs, *(f"{name}:{dimension}" for name in names for dimension in dimensions)]
 
-    def correlations(self, dimensions: Sequence[str], **more: Any) -> Study:
+    def correlations(self, dimensions: Sequence[str], also: Sequence[str] = (), **more: Any) -> Study:
         """Return the correlations of all judges with people's `dimensions` (see `aspects` and `correlate`)."""
-        return correlate(self.runs, self.gold, aspect=self.aspects(dimensions), **{**self.draws, **more})
+        return correlate(self.runs, self.gold, aspect=self.aspects(dimensions, also), **{**self.draws, **more})
 
     def have_labels(self, aspect: str, level: Level) -> bool:
         """Return whether judges and people have judgments of this aspect of the units of a level."""
@@ -98,7 +103,8 @@ class PaperTable:
     `rows` computes the rows of the cells, each placed by `place`; lines and columns appear in the order of their first
     row, or first as in `columns`. Values are multiplied by `scale` and shown with `digits` decimals. With `half_up`,
     halves are rounded up, as in the paper, instead of to even. `best` marks the highest value of a column. `needs`
-    names what the table is computed from and the command that makes it. `notes` are printed below the table.
+    names what the table is computed from and the command that makes it. `notes` are printed below the table. Cells for
+    which a condition in `differing` is true are marked with the number of its remark on the paper's cell.
     """
 
     title: str
@@ -111,11 +117,14 @@ class PaperTable:
     half_up: bool = False
     best: bool = True
     notes: tuple[str, ...] = ()
+    differing: Sequence[tuple[Callable[[Row], bool], str]] = ()
 
     def shown(self, row: Row) -> str:
         """Return the value of a row as the paper prints it, without marks."""
         if row.value is None:
             return number(None)
+        if row.statistic == COUNT:
+            return f"{row.value:,.0f}"
         value = row.value * self.scale
         if self.half_up:
             return str(Decimal(repr(round(value, 10))).quantize(Decimal(10) ** -self.digits, ROUND_HALF_UP))
@@ -156,7 +165,8 @@ class Printed:
         def show(row: Row | None) -> str | Best:
             if row is None:
                 return number(None)
-            text = f"{form.shown(row)}{'~' * self.is_weak(row)}"
+            marks = "".join(f"[{number}]" for number, (applies, _) in enumerate(self.remarks, 1) if applies(row))
+            text = f"{form.shown(row)}{'~' * self.is_weak(row)}{marks}"
             if row.low is not None and row.high is not None:
                 text = f"{text} {interval(row.low * form.scale, row.high * form.scale, form.digits)}"
             best = form.best and several and row.value is not None and row.value == highest.get(place_of(row)[1])
@@ -171,12 +181,18 @@ class Printed:
         """Return whether the value of a row is marked because of its p-value."""
         return self.options.alpha is not None and row.p is not None and row.p >= self.options.alpha
 
+    @cached_property
+    def remarks(self) -> list[tuple[Callable[[Row], bool], str]]:
+        """The remarks on cells of the paper that apply to a cell of this table, in the order of their numbers."""
+        return [remark for remark in self.form.differing if any(map(remark[0], self.study.rows))]
+
     def notes(self) -> list[str]:
         """Return what the marks mean, which judgments were used, and remarks on the paper's table."""
         rows = self.study.rows
         undefined = dict.fromkeys(f"{'/'.join(place_of(row))}: {row.reason}" for row in rows if row.value is None)
         return [
             *([f"~ p >= {self.options.alpha:g}"] if any(map(self.is_weak, rows)) else []),
+            *(f"[{number}] {text}" for number, (_, text) in enumerate(self.remarks, 1)),
             *list(undefined)[:5],
             *([f"{len(undefined) - 5} more cells have no value"] if len(undefined) > 5 else []),
             *self.form.notes,

@@ -8,6 +8,7 @@ from summeter.meta._agree import agree
 from summeter.meta._prefer import prefer
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
+from summeter.meta.gold import PEOPLE
 from summeter.meta.papers.base import (
     Inputs,
     PaperTable,
@@ -124,24 +125,43 @@ def _pairs(inputs: Inputs) -> Iterator[Row]:
         yield place(row, pair, f"{aspect} agree", value=float(row.details["agree"]))
 
 
-_M15 = "In the paper, people's mean of M15 for consistency is 4.95; the released ratings give 4.94."
+def _is(row: Row, model: str, *dimensions: str) -> bool:
+    return (row.model or "").rpartition("/")[2].startswith(model) and (row.gold_aspect or row.aspect) in dimensions
+
+
+def _is_exchanged(row: Row) -> bool:
+    return _is(row, "gpt-4", "coherence", "relevance")
+
+
+_M15 = (
+    lambda row: row.system == "M15" and row.aspect == "consistency" and row.judge == PEOPLE,
+    "The paper prints 4.95; the released ratings give 4.94.",
+)
 HUMAN_MEANS = PaperTable(
     "human mean of each system", _human_means, "experts' ratings of the four dimensions", "system", digits=2,
-    half_up=True, notes=("Avg. is the mean of the four cells as printed.", _M15),
+    half_up=True, notes=("Avg. is the mean of the four cells as printed.",), differing=(_M15,),
 )  # fmt: skip
 
 TABLES = {
     "shen2023.4": PaperTable(
         "correlation with people over all summaries", _pooled, _RATINGS,
-        notes=(
-            "In the paper, coherence and relevance are exchanged in the row of GPT-4.",
-            "In the paper, ChatGPT-RTS has .388, .399 and .312 for coherence; the released replies give others.",
+        differing=(
+            (_is_exchanged, "In the paper, coherence and relevance are exchanged in the row of GPT-4."),
+            (
+                lambda row: row.judge == "rts" and _is(row, "gpt-3.5", "coherence"),
+                "The paper prints .388, .399 and .312 for ChatGPT-RTS; the released replies give others.",
+            ),
         ),
     ),
     "shen2023.5": PaperTable(
         "correct preferences between systems, of all pairs and of neighbours in people's ranking", _preferences,
         _RATINGS, digits=1,
-        notes=("In the paper, coherence and relevance of the 11 pairs are exchanged in the row of GPT-4.",),
+        differing=(
+            (
+                lambda row: _is_exchanged(row) and place_of(row)[1].endswith("11 pairs"),
+                "In the paper, coherence and relevance are exchanged in the row of GPT-4.",
+            ),
+        ),
     ),
     "shen2023.6": PaperTable(
         "meta-correlation: a judge's correlation with people on a system, against the quality of the system",
@@ -158,7 +178,9 @@ TABLES = {
     ),
     "shen2023.19": PaperTable(
         "correlation with people over all summaries: Llama-2", _pooled, _RATINGS,
-        notes=("A reply without a score counts as -1 in the paper, and as missing here.",),
+        differing=(
+            (lambda row: row.missing > 0, "In the paper, a reply without a score counts as -1; here it is missing."),
+        ),
     ),
     "shen2023.20": PaperTable(
         "deviation of the experts' ratings", _deviation, "experts' ratings of the four dimensions", "system",
@@ -178,7 +200,7 @@ TABLES = {
     ),
     "shen2023.25": PaperTable(
         "mean of each system by people and judges", _all_means, _RATINGS, "system", digits=2, half_up=True, best=False,
-        notes=(_M15,),
+        differing=(_M15,),
     ),
     "shen2023.28": PaperTable(
         "correlation with people on each system, RTS by GPT-4", _by_system("rts"), _RATINGS, "system", best=False

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from summeter.meta.papers.base import Inputs, PaperTable, averages, by_judge, place, place_of
+from summeter.choices import Level
+from summeter.data.overview import describe
+from summeter.meta._agree import agree, override_rate
+from summeter.meta.gold import aspects
+from summeter.meta.inputs import context_of, gold_input
+from summeter.meta.papers.base import ARRANGED, COUNT, Inputs, PaperTable, averages, by_judge, place, place_of
 from summeter.meta.results import Row, judge_labels
+from summeter.meta.selection import group_label
 
 DIMENSIONS = ("faithfulness", "completeness", "conciseness")
 COMPOSITE = "composite"
+TASKS = {"faithfulness": "fact verification", "completeness": "key-fact alignment"}
+_LENGTHS = {
+    "documents": "documents", "words": "document_words", "sentences": "document_sentences", "key facts": "key_facts",
+    "summaries": "summaries", "words of summaries": "summary_words", "sentences of summaries": "summary_sentences",
+}  # fmt: skip
 _NEEDS = "judgments of all three dimensions: a run, or people's labels of sentences and key facts"
 
 
@@ -28,11 +39,46 @@ def _scores(inputs: Inputs) -> list[Row]:
     return _judges([place(row, str(row.system), str(row.aspect)) for row in wanted])
 
 
-def _stability(inputs: Inputs) -> list[Row]:
-    rows = [
-        row for row in inputs.cards() if row.statistic == "domain_stability" and row.aspect in (*DIMENSIONS, COMPOSITE)
-    ]
-    return _judges([place(row, str(row.system), str(row.aspect)) for row in rows])
+def _redaction(inputs: Inputs) -> list[Row]:
+    placed = []
+    for row in inputs.cards():
+        if row.statistic == "redaction_delta" and row.aspect in DIMENSIONS:
+            means = {kind: row.details[f"mean_{kind}"] for kind in ("unredacted", "redacted")}
+            line = row.system or "all"
+            placed += [place(row, line, f"{row.aspect} {kind}", mean) for kind, mean in means.items()]
+            placed.append(place(row, line, f"{row.aspect} difference"))
+    return _judges(placed)
+
+
+def _agreement(*columns: str) -> Callable[[Inputs], list[Row]]:
+    def rows(inputs: Inputs) -> list[Row]:
+        context, labelled = context_of(inputs.data), aspects(gold_input(inputs.data)[0])
+        tasks = [name for name in TASKS if name in labelled]
+        known = {"domain": any(context.domains.values()), **dict.fromkeys(context.extra, True)}
+        placed = []
+        for by in (None, *(name for name in columns if known.get(name))) if tasks else ():
+            study = agree(inputs.data, aspect=tasks, coefficients=("alpha_nominal",), by=by, **inputs.draws)
+            grouped = [row for row in study if (group_label(row) is None) == (by is None)]
+            placed += [place(row, group_label(row) or "all", TASKS[str(row.aspect)]) for row in grouped]
+        return placed
+
+    return rows
+
+
+def _lengths(inputs: Inputs) -> Iterator[Row]:
+    for lengths in describe(inputs.data).lengths:
+        values = lengths._asdict()
+        for column, name in _LENGTHS.items():
+            statistic = COUNT if column == name else "mean"
+            row = {"study": "lengths", "statistic": statistic, "value": values[name], "n": lengths.documents}
+            if values[name] is not None:
+                yield place(Row.model_validate(row), lengths.group, column)
+
+
+def _overruled(inputs: Inputs) -> list[Row]:
+    study = override_rate(inputs.runs, inputs.gold, aspect="faithfulness", **inputs.draws)
+    shown = {0: "errors shown", 1: "no error shown", None: "all"}
+    return by_judge(study, lambda row: shown[row.details.get("shown")])
 
 
 def _by_domain(aspect: str) -> Callable[[Inputs], list[Row]]:
@@ -50,26 +96,56 @@ def _by_domain(aspect: str) -> Callable[[Inputs], list[Row]]:
     return rows
 
 
-def _correlations(inputs: Inputs) -> Iterator[Row]:
-    for dimension in DIMENSIONS:
-        study = inputs.correlations([dimension], coefficients=("pearson",), by="domain")
+def _correlations(dimension: str, also: Sequence[str], level: Level) -> Callable[[Inputs], Iterator[Row]]:
+    def rows(inputs: Inputs) -> Iterator[Row]:
+        coefficient = "spearman" if level is Level.SYSTEM else "pearson"
+        study = inputs.correlations([dimension], also, coefficients=(coefficient,), level=level, by="domain")
         rows = [row for row in study if row.domain is not None]
-        placed = by_judge(rows, lambda row: f"{row.gold_aspect} {row.domain}")
-        yield from averages(placed, lambda column: f"{column.split(maxsplit=1)[0]} Avg.")
+        yield from averages(by_judge(rows, lambda row: str(row.domain)), lambda _: "Avg.")
+
+    return rows
 
 
+_ALPHA = "Krippendorff's alpha. For AC1 of key-fact validation, see `summeter annotate status` of its campaign."
+_LABELS = "data with labels of sentences or key facts by several people"
 TABLES = {
+    "unisumeval.2": PaperTable(
+        "agreement of annotators by domain, type and length", _agreement("domain", "input_type", "length"), _LABELS,
+        "documents", digits=2, best=False, notes=(_ALPHA, ARRANGED),
+    ),
+    "unisumeval.3": PaperTable(
+        "agreement of annotators", _agreement(), _LABELS, "documents", digits=2, best=False,
+        notes=(_ALPHA, "The paper's other lines are those of other benchmarks.", ARRANGED),
+    ),
     "unisumeval.4": PaperTable(
         "scores of summarizers", _scores, _NEEDS, "summarizer", digits=1, scale=100.0,
         notes=("The composite is the mean of the three dimensions.",),
     ),
     "unisumeval.5": PaperTable(
-        "domain stability of summarizers", _stability, f"{_NEEDS}, in several domains", "summarizer", digits=1,
-        notes=("100 - (max - min) of the domain means in percent.",),
+        "scores of summarizers on redacted and unredacted texts", _redaction,
+        f"{_NEEDS}, and a column that marks redacted documents, such as `redact_type`", "summarizer", digits=1,
+        scale=100.0, best=False, notes=(ARRANGED,),
     ),
-    "unisumeval.6": PaperTable(
-        "correlation of evaluators with people over the summaries of a domain", _correlations,
-        "a run of evaluators, and people's labels of sentences and key facts in several domains", digits=2,
+    **{
+        f"unisumeval.{first + place}": PaperTable(
+            f"{dimension}: {what} of evaluators and people, by domain", _correlations(dimension, also, level),
+            "a run of evaluators, and people's labels of sentences and key facts in several domains", digits=2,
+        )
+        for first, level, what in (
+            (6, Level.SUMMARY, "correlation (Pearson)"), (18, Level.SYSTEM, "rank correlation over summarizers")
+        )
+        for place, (dimension, also) in enumerate(
+            (("faithfulness", ()), ("completeness", ("coherence",)), ("conciseness", ("relevance",)))
+        )
+    },
+    "unisumeval.9": PaperTable(
+        "lengths of documents and summaries, by domain and length", _lengths, "data with documents and summaries",
+        "documents", digits=1, best=False, notes=("Means of words, sentences and key facts.", ARRANGED),
+    ),
+    "unisumeval.12": PaperTable(
+        "share of shown machine labels that people overruled", _overruled,
+        "a run with the labels of sentences that annotators were shown, and their own labels", digits=2, scale=100.0,
+        best=False, notes=(ARRANGED,),
     ),
     **{
         f"unisumeval.{number}": PaperTable(
