@@ -185,9 +185,13 @@ def show_summary(run: Run, page: Page, *, quiet: bool = False) -> None:
     """
     from summeter.cli.spending import run_notes, total
     from summeter.report import outcome
+    from summeter.runs.run import BY_SOURCE, MANIFEST, read_manifest
 
     if not quiet:
-        for label, text in {**outcome(page), "cost": total(run.manifest)}.items():
+        lines = {**outcome(page), "cost": total(run.manifest)}
+        if (inside := run.folder / BY_SOURCE / MANIFEST).exists():
+            lines["cost with the sources alone"] = total(read_manifest(inside.parent))  # has the calls of both
+        for label, text in lines.items():
             typer.echo(wrapped(f"{label}: {text}"))
     typer.echo(f"report: {run.folder / 'report.html'}")
     if quiet:

@@ -57,7 +57,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, MANIFEST, RunFolder, read_manifest
+from summeter.runs.run import BY_SOURCE, CALLS, MANIFEST, RunFolder, read_manifest
 from summeter.runs.usage import Usage
 
 log = logging.getLogger(__name__)
@@ -135,8 +135,15 @@ async def evaluate_async(
                 Parameter("executor"), f" must be a ProcessExecutor(...) or a RayExecutor(...), not {executor!r}"
             )
         executor.check()
+    alone = [plan.by_source() for plan in plans] if settings.by_source else []
     for plan in plans:
         run = await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor)
+    if alone:
+        inside, earlier = folder / BY_SOURCE, None if replay is None else Path(replay) / BY_SOURCE
+        copy_stores(folder, inside)  # calls that both need, such as for the claims of a summary, are made once
+        for plan in alone:
+            before = None if earlier is None else read_manifest(earlier)
+            await _run_session(plan, inside, earlier, before, progress or in_notebook(), executor)
     return run
 
 

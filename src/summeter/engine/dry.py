@@ -30,7 +30,7 @@ from summeter.models.tokens import tokens
 from summeter.runs.calls import CallStore
 from summeter.runs.progress import DoneItems, DoneKey
 from summeter.runs.results import RESULTS, ResultStore, result_key
-from summeter.runs.run import CALLS, MANIFEST
+from summeter.runs.run import BY_SOURCE, CALLS, MANIFEST
 from summeter.runs.usage import Usage
 
 CHUNK = 256  # size in characters of the chunks in which prefixes of prompts are compared
@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
     price for batches if `batch` is True; if a price is unknown, `cost` is None and `reason` says why. `local` is the
     number of inputs by the id of the local model. `reads` holds detected context lengths by model string. `at_most`
     marks a judge to which a cascade passes items on; the number of these items is unknown, so the figures are those for
-    all items.
+    all items. `by_source` marks the row for judging each source alone, in which `items` counts each source separately.
     """
 
     judge: str
@@ -69,6 +69,7 @@ class Estimate(NamedTuple):
     local: dict[str, int] | None = None
     reads: dict[str, dict[str, Any]] | None = None
     at_most: bool = False
+    by_source: bool = False
 
 
 @with_options
@@ -90,20 +91,31 @@ def dry_run(
     judges = chosen(evaluators)
     plan = make_plan(data, judges, models, Options.of(**options), fetch=False)
     table = prices(plan.options.prices)
-    run = None if out is None or not (Path(out) / MANIFEST).exists() else Run(out)
+    runs = [
+        None if out is None or not (folder / MANIFEST).exists() else Run(folder)
+        for folder in (Path(out or ""), Path(out or "") / BY_SOURCE)
+    ]
+    run, inside = runs
     before = None if run is None else run.manifest
     variants = run_sync(possible_variants(judges, plan.models, plan.options, before, send=False))
     plan = plan if variants == judges else plan.with_evaluators(variants)
     plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, before, load=False)))
-    done = DoneItems() if run is None else run.done()
+    plans = [plan, plan.by_source()] if plan.options.by_source else [plan]
 
     def stored(kind: type[S], name: str) -> S:
-        file = None if run is None else run.folder / name
-        return kind(file, readonly=True) if file is not None and file.is_file() else kind()
+        # The run of the sources has the calls of both.
+        files = [each.folder / name for each in (inside, run) if each is not None and (each.folder / name).is_file()]
+        return kind(files[0], readonly=True) if files else kind()
 
     with stored(CallStore, CALLS) as calls, stored(ResultStore, RESULTS) as results:
         sent = Sent(table, batched=plan.options.batch, calls=calls, results=results)
-        return [run_sync(_estimate(plan, job, done, sent)) for job in plan.jobs]
+        return [
+            run_sync(_estimate(each, job, DoneItems() if of is None else of.done(), sent))._replace(
+                by_source=each is not plan
+            )
+            for each, of in zip(plans, runs, strict=False)
+            for job in each.jobs
+        ]
 
 
 async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sent) -> Estimate:

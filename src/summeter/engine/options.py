@@ -82,6 +82,11 @@ class Options(Record):
         "may be stopped; run it again to fetch the replies. The vendor's limits and timeouts apply.",
     )
     offline: bool = Field(default=False, description="Do not download local models.")
+    by_source: bool = Field(
+        default=False,
+        description="Also judge each source of a document alone if it has several, in RUN/by_source, to see which "
+        "source supports what.",
+    )
 
     @classmethod
     def of(cls, **options: Any) -> Options:
@@ -155,6 +160,7 @@ class OptionArgs(TypedDict, total=False):
     base_url: str | None
     batch: bool
     offline: bool
+    by_source: bool
     context: dict[str, int] | int
     on_overflow: Overflow
 

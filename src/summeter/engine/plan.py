@@ -158,6 +158,20 @@ class RunPlan(NamedTuple):
         """Return the plan of a run of other evaluators with the same roles."""
         return _plan(self.data, evaluators, self.models, self.options, self.networks)
 
+    def by_source(self) -> RunPlan:
+        """Return the plan for judging each source alone, of the documents that have several.
+
+        Raises UsageError if there is no such document.
+        """
+        options, documents = self.options, self.data.documents.values()
+        several = {document.id: len(document.sources) for document in documents if len(document.sources) > 1}
+        limit = sum(several.get(doc_id, 0) for doc_id in islice(self.data.documents, options.limit))
+        if not limit:
+            raise UsageError(Parameter("by_source"), ": no document has several sources")
+        changes = {"by_source": False, "limit": None if options.limit is None else limit}
+        data = self.data.with_documents(several).by_source()
+        return self._replace(data=data, options=options.model_copy(update=changes))
+
     def asking(self, role: str) -> Settings:
         """Return the call settings of the model in a role."""
         options, context = self.options, self.options.context_of(role)

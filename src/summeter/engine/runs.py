@@ -141,9 +141,14 @@ def finish(run: Run, journal: Journal, started: Manifest, status: RunStatus, mon
 
 
 def copy_stores(earlier: Path, folder: Path) -> None:
-    """Copy the stored calls and results of a run to the folder of another run, unless it has its own."""
+    """Add the stored calls and results of a run to those of another run, which may not have any."""
     for store_class, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-        if (earlier / name).exists() and not (folder / name).exists():
+        if not (earlier / name).exists():
+            continue
+        if (folder / name).exists():
+            with store_class(folder / name) as store:
+                store.absorb(earlier / name)
+        else:
             folder.mkdir(exist_ok=True)
             with store_class(earlier / name, readonly=True) as store:
                 store.copy_to(folder / name)

@@ -14,10 +14,13 @@ from summeter.evaluators.llm import LLMJudge, NoVerdict
 from summeter.evaluators.windows import closest
 from summeter.models.structured import Answer
 from summeter.records import Item, Judgment, Span, Unit
+from summeter.records.taxonomy import error_types
 from summeter.text.spans import TextSpan
 
 ABSENT: Final = frozenset({"out-of-context error", "out-of-article error"})
 """Error types that can mean that a window merely does not mention the sentence."""
+CONTRADICTING: Final = frozenset({"entity error", "predicate error", "relation error", "circumstantial error"})
+"""Error types of sentences that say something else than the document, which is not silent about it."""
 FAITHFULNESS: Final = "faithfulness"
 
 
@@ -146,5 +149,6 @@ def support_judgment(
         error_type=verdict.category,
         evidence=evidence,
         reason=verdict.reason,
+        contradicted=None if verdict.category is None else not CONTRADICTING.isdisjoint(error_types(verdict.category)),
         **{"value": float(verdict.supported), **fields},
     )

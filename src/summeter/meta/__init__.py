@@ -39,6 +39,7 @@ from summeter.meta._plan import plan_calibration, plan_comparison
 from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reliability import reliability, self_consistency
+from summeter.meta._sources import sources
 from summeter.meta._stability import stability
 from summeter.meta._trust import trust
 from summeter.meta._versions import compare_runs
@@ -89,6 +90,7 @@ __all__ = [
     "save_calibration",
     "self_consistency",
     "simulate",
+    "sources",
     "stability",
     "trust",
 ]

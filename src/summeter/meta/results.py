@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -79,6 +80,13 @@ class Row(Record):
     gold_signature: str | None = None
     interval: str | None = None
     details: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The details that tables show in columns of their own: those that `details["columns"]` names."""
+        values = {name: self.details[name] for name in self.details.get("columns", ())}
+        texts = {name: ", ".join(each) if isinstance(each, list) else str(each) for name, each in values.items()}
+        return {name.replace("_", " "): text for name, text in texts.items()}
 
     @model_validator(mode="after")
     def _check_status(self) -> Self:
@@ -208,6 +216,8 @@ class Study(Frames):
             columns["ranking"] = [None if number is None else str(number) for number in rankings]
         if any("group" in row.details for row in rows):
             columns["group"] = [row.details.get("group") for row in rows]
+        named = [row.named for row in rows]
+        columns |= {name: [each.get(name) for each in named] for name in dict.fromkeys(chain(*named))}
         keys = list(zip(*columns.values(), strict=True))
         of_people = [JudgeKey("people", row.gold_signature) for row in rows if row.gold_signature]
         golds: dict[str | None, str] = {key.signature: name for key, name in judge_names(of_people).items()}
@@ -326,7 +336,7 @@ def pair_name(first: str, second: str) -> str:
 
 
 # Statistics that are counts; a single count is shown without decimals.
-_COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people"})
+_COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people", "supporting_sources"})
 
 
 def digits(row: Row) -> int:

@@ -62,7 +62,8 @@ class Judgment(Record):
     error". `evidence` contains spans of the document or the summary. A judgment with a status other than `ok` has a
     `reason`, but neither a value nor a label. `claim` is set if the unit is a claim, or a key fact that the judge
     listed for this summary. `confidence` is the judge's certainty, from 0 to 1. `truncated_tokens` is the estimated
-    number of document tokens that were cut off, or None if the document was not truncated.
+    number of document tokens that were cut off, or None if the document was not truncated. `contradicted` says whether
+    the document contradicts the unit, and is None if the judge does not distinguish this from a silent document.
     """
 
     target: Target
@@ -82,6 +83,7 @@ class Judgment(Record):
     claim: Claim | None = None
     confidence: float | None = None
     truncated_tokens: int | None = None
+    contradicted: bool | None = None
 
     @model_validator(mode="after")
     def _check_status(self) -> Self:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import NamedTuple
 
 from summeter.meta import agreement_elsewhere, compare_runs
+from summeter.meta import sources as sources_of
 from summeter.meta._versions import Versions
 from summeter.meta.results import Row, Study
 from summeter.meta.verdicts import listed
@@ -40,7 +42,7 @@ from summeter.report.studies import about, studies
 from summeter.report.trust_studies import is_complete, trusted, verdicts
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import Gloss, gloss
-from summeter.runs.run import RunFolder
+from summeter.runs.run import BY_SOURCE, MANIFEST, RunFolder
 from summeter.tables import Table
 
 # Names of files and folders that do not describe the data; the name of the enclosing folder is used instead.
@@ -83,9 +85,9 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     """Return the blocks of a report on runs and studies, which may be in any order.
 
     The first run is compared with each of the others, unless `parts` contains comparisons of runs (see `compare_runs`),
-    which also bring their runs. Systems on which two ratings by a judge have a correlation below
-    `tolerance` are flagged. Raises UsageError if there is neither a run nor a study, or if an argument is anything
-    else.
+    which also bring their runs. The study `sources` is added for runs in which sources were judged alone. Systems on
+    which two ratings by a judge have a correlation below `tolerance` are flagged. Raises UsageError if there is neither
+    a run nor a study, or if an argument is anything else.
     """
     runs = [part for part in parts if isinstance(part, RunFolder)]
     compared = [part for part in parts if isinstance(part, Versions)]
@@ -103,6 +105,10 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         raise UsageError(f"a report takes runs and studies, got {type(other).__name__}")
     if not parts:
         raise UsageError("a report needs at least one run or study")
+    for run in runs:
+        if (run.folder / BY_SOURCE / MANIFEST).exists():
+            with suppress(UsageError):  # no judge labels sentences or claims
+                study_list.append(sources_of(run))
     run_views = views(runs)
     if title is None and runs:
         title = listed(list(dict.fromkeys(map(data_name, run_views))))

@@ -62,7 +62,8 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
     # Several studies may have the same name; their numbers distinguish them.
     numbered = [(number, row) for number, study in enumerate(namesakes, 1) for row in study if row.study == kind]
     by_column = [_names(row) for _, row in numbered]
-    columns = [column for column in _ORDER if any(column in names for names in by_column)]
+    order = dict.fromkeys([*_ORDER, *(name for _, row in numbered for name in row.named)])
+    columns = [column for column in order if any(column in names for names in by_column)]
     names = [tuple(cells.get(column, "") for column in columns) for cells in by_column]
     numbers = [number for number, _ in numbered]
     first: dict[tuple[str, ...], int] = {}
@@ -83,6 +84,8 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
 
 def _names(row: Row) -> dict[str, str]:
     """Return the cells that identify a row, by column, omitting columns that do not apply."""
+    if row.named:
+        return {name: text for name, text in {"judge": row.judge, "system": row.system, **row.named}.items() if text}
     names = {name: getattr(row, name) for name in _ORDER if name in Row.model_fields}
     names["aspect"] = row.aspect or row.gold_aspect
     if row.aspect and row.gold_aspect and row.aspect != row.gold_aspect:
@@ -233,6 +236,16 @@ STUDIES = {
         "Which judge for these data",
         "How well each judge agrees with people, and what it costs. On the frontier, no less expensive judge agrees "
         "better with people.",
+    ),
+    "sources": Gloss(
+        "Sources",
+        "The share of sentences or claims that at least one source supports alone (by_one_source), that only all "
+        "sources together support (only_together), that are supported by neither (unsupported), and that one source "
+        "supports and another contradicts (conflict).",
+    ),
+    "source_units": Gloss(
+        "Sources of each sentence or claim",
+        "The value is the number of sources that support it alone. Conflicts come first.",
     ),
     "versions": Gloss("Comparison of two runs", "Means of the second run minus those of the first."),
     "gate": Gloss("Gate", "Means, and differences to an earlier run, that were compared with a bound."),

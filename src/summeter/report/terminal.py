@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from summeter.meta._sources import STUDY as SOURCES
 from summeter.meta.verdicts import Comparison, agreement_name, listed
 from summeter.pages.numbers import count, number, percent, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
 from summeter.report.build import Page
 from summeter.report.head_to_head import columns_of
+from summeter.report.studies import about
 from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
 from summeter.scoring.systems import counts_note
@@ -35,7 +37,7 @@ def outcome(page: Page) -> dict[str, str]:
     """Return what the first run of a report judged, its coverage and its result, by label.
 
     The result is the sentence at the head of the page, followed by systems whose ratings should be checked and by the
-    agreement of the judges with people.
+    agreement of the judges with people. If sources were judged alone, there is a text about them.
     """
     block, data = page.runs[0], page.runs[0].view.data
     of = f"{block.judged:,} of " if block.judged != len(data) else ""
@@ -52,6 +54,9 @@ def outcome(page: Page) -> dict[str, str]:
         "coverage": " ".join([coverage, *notes]),
         "result": " ".join([*block.verdict, *flagged, *_with_people(page)]),
     }
+    of_sources = [note for study in page.studies if study.title == about(SOURCES).title for note in study.notes]
+    if of_sources:
+        rows["sources"] = " ".join(f"{note}." for note in of_sources if not note.endswith("left out"))
     return {label: clean(text).replace("−", "-").replace("–", "-") for label, text in rows.items()}
 
 

@@ -22,7 +22,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.journal import CHECKSUM_FILE, LOCK
 from summeter.runs.progress import PROGRESS
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, FAILURES, MANIFEST, RunFolder, read_manifest
+from summeter.runs.run import BY_SOURCE, CALLS, FAILURES, MANIFEST, RunFolder, read_manifest
 from summeter.runs.sqlite import KeyValueFile
 from summeter.runs.views import VIEWS
 
@@ -83,9 +83,11 @@ def verify(folder: Path) -> list[Fault]:
     """
     manifest = read_manifest(folder)
     faults = [*_check_data(folder), *_check_stores(folder, recorded := _recorded(folder))]
+    if (folder / BY_SOURCE / MANIFEST).exists():
+        faults += verify(folder / BY_SOURCE)
     if recorded is not None:
         rebuild = f"Rebuild it: summeter rescore {folder}"
-        known = {file.relative_to(folder).parts[0] for file in facts(folder)} | {*_OTHERS, *_FOLDERS, "data"}
+        known = {file.relative_to(folder).parts[0] for file in facts(folder)} | {*_OTHERS, *_FOLDERS, "data", BY_SOURCE}
         added = [
             Fault(str(file), None, None, _ADDED)
             for file in sorted(folder.iterdir())

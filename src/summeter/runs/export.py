@@ -30,6 +30,7 @@ _JUDGMENT = {
     "claim": "JSON",
     "confidence": "DOUBLE",
     "truncated_tokens": "BIGINT",
+    "contradicted": "BOOLEAN",
 }
 _SCORE = {
     **dict.fromkeys(("doc_id", "system", "judge", "signature", "model", "aspect"), "VARCHAR"),

@@ -62,6 +62,8 @@ T = TypeVar("T")
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
 CALLS = "calls.sqlite"
+BY_SOURCE = "by_source"
+"""Folder of a run in which the same judges judge each source alone."""
 CHECKSUMS = "checksums"
 """The key in run.json of the hashes of the other fields."""
 

@@ -191,6 +191,7 @@ class SummaC(Evaluator):
             label=int(supported),
             reason=reason,
             evidence=evidence([passages[number] for number in cited]),
+            contradicted=worst is not None,
         )
 
 

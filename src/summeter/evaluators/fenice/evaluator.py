@@ -24,6 +24,7 @@ from summeter.evaluators.claims.extract import (
     sentence_claims,
 )
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, fitted
+from summeter.evaluators.entailment.reasons import TELLING, against
 from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.coref import Clusters, legacy_versions, versions
 from summeter.evaluators.fenice.reasons import Best, LevelName, Verdict, explanation, strongest_contradiction
@@ -191,6 +192,7 @@ class Fenice(PromptedEvaluator):
             sentences = aligner.sentences
             reason = explanation(claim.text, verdict, sentences, self.threshold, self.gate, neutral=neutral)
             worst = strongest_contradiction(verdict, sentences, self.threshold)
+            against_it = against(verdict.sentences) is not None or best.row[CONTRADICT] >= TELLING
             cited = [*best.spans, *([] if worst is None else [sentences[worst]])]
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
             fields = {} if unit == "sentence" else {"list_id": extracted.id, "claim": claim}
@@ -203,6 +205,7 @@ class Fenice(PromptedEvaluator):
                     label=int(supported),
                     reason=reason,
                     evidence=evidence(cited),
+                    contradicted=bool(against_it and not supported),
                     **fields,
                 )
             )
