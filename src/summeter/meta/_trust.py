@@ -23,17 +23,15 @@ from summeter.meta._agree import VotesOptions, pair_with_others, votes_to_compar
 from summeter.meta._bias import LENGTHS, difference_of_means, length_estimates, own_family
 from summeter.meta.gold import PEOPLE
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
-from summeter.meta.judged_file import LABELS, FileColumns, JudgedItems, read_judged
+from summeter.meta.judged_file import LABELS, FileOptions, JudgedItems, read_judged
 from summeter.meta.measure import estimate
 from summeter.meta.options import (
-    LISTED,
     AgreementCoefficient,
     By,
     Choice,
     CommandLine,
     Draws,
     Families,
-    Judges,
     JudgmentSet,
     study,
 )
@@ -91,40 +89,11 @@ _MOST_GROUPS = 30
 Source = RunFolder | JudgeInput | str | Path | Sequence[RunFolder] | Sequence[Mapping[str, Any]]
 """A run or several, the path of a run or of a file with votes, or rows in memory (also a data frame)."""
 Similarity = Callable[[Any, Any], float]
-COLUMN = CommandLine(metavar="COLUMN")
 
 
-class TrustOptions(Judges, JudgmentSet, AgreementCoefficient, By, Families, Draws):
+class TrustOptions(FileOptions, JudgmentSet, AgreementCoefficient, By, Families, Draws):
     """The options of `trust`."""
 
-    judge: str | None = Field(
-        None,
-        description="Judge: a name or signature in a RUN, a column or a rater of a FILE. Default: all, or recognised.",
-    )
-
-    human: Annotated[Sequence[str], LISTED, CommandLine(metavar="COL,...")] = Field(
-        (), description="Columns of people's votes in a FILE, or raters in a long FILE. Default: recognised by name."
-    )
-    item: Annotated[str | None, COLUMN] = Field(
-        None, description="Column of items in a FILE. Default: each row is one."
-    )
-    document: Annotated[str | None, COLUMN] = Field(
-        None, description="Column of documents, which are resampled. Default: the items."
-    )
-    system: Annotated[str | None, COLUMN] = Field(None, description="Column of systems in a FILE.")
-    text: Annotated[str | None, COLUMN] = Field(
-        None, description="Column of judged texts in a FILE, for the length baseline."
-    )
-    rater: Annotated[str | None, COLUMN] = Field(
-        None, description="Column of raters in a FILE with a row per vote, or in --ratings."
-    )
-    value: Annotated[str | None, COLUMN] = Field(None, description="Column of votes in a FILE with a row per vote.")
-    scale: Annotated[str | None, CommandLine(metavar="1..5|labels")] = Field(
-        None, description="Lowest and highest vote, as 1..5, or labels. Default: numbers if most votes are numbers."
-    )
-    positive: Annotated[str | None, CommandLine(metavar="LABEL")] = Field(
-        None, description="Label in a FILE that counts as 1; all others count as 0."
-    )
     judge_at_least: float | None = Field(
         None, description="Values of the judge of at least this count as 1. Default: 0.5 if people's votes are 0 and 1."
     )
@@ -143,9 +112,6 @@ class TrustOptions(Judges, JudgmentSet, AgreementCoefficient, By, Families, Draw
     expert: Annotated[str | None, CommandLine(metavar="NAME")] = Field(
         None, description="Annotator against whom judge and others are scored in the alt-test. Default: all others."
     )
-    reading: Annotated[Mapping[str, str | None] | None, CommandLine(python_only=True)] = Field(
-        None, description="The `format`, `delimiter`, `encoding`, `ratings` and `on` of a FILE. Default: detected."
-    )
     gold_at_least: float | None = Field(None, description="Human values of at least this count as 1, others as 0.")
     source: str | None = Field(
         None, description="Block of human judgments of a RUN. Default: labels of units, else ratings, else overall."
@@ -154,22 +120,6 @@ class TrustOptions(Judges, JudgmentSet, AgreementCoefficient, By, Families, Draw
         None, description="Level of the votes in a run. Default: the level of people's votes."
     )
     resamples: int = Field(1000, ge=20, description="Resamples of the bootstrap by document.")
-
-    @property
-    def bounds(self) -> tuple[float, ...] | str:
-        """Lowest and highest vote, "labels", or an empty tuple."""
-        if self.scale in (None, LABELS):
-            return self.scale or ()
-        low, dots, high = (self.scale or "").partition("..")
-        try:
-            ends = float(low), float(high)
-        except ValueError:
-            ends = (1.0, 0.0)
-        if not dots or not ends[0] < ends[1]:
-            raise UsageError(
-                Parameter("scale", str(self.scale)), " is not a scale; give LOW..HIGH, such as 1..5, or labels"
-            )
-        return ends
 
 
 @study(TrustOptions)
@@ -210,11 +160,7 @@ def _items(source: Any, gold: Gold | None, options: TrustOptions) -> Iterator[Ju
         return
     if gold is not None:
         raise UsageError(Parameter("gold"), " belongs to a run; a file of votes contains people's votes")
-    columns = FileColumns(
-        options.judge, tuple(options.human), options.item, options.document, options.system, options.text,
-        options.rater, options.value,
-    )  # fmt: skip
-    yield from read_judged(source, columns, options.bounds, options.positive, options.gold_aspects, options.reading)
+    yield from read_judged(source, options)
 
 
 def _are_runs(source: Any) -> bool:

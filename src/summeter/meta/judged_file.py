@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import AggregationRule
 from summeter.data.faults import Faults
@@ -23,7 +24,8 @@ from summeter.data.logs import read_log
 from summeter.data.logs.table import VoteTable
 from summeter.data.ratings import cell_name, cell_number, column_pairs, columns_of, is_numeric, read_columns, word_of
 from summeter.meta.inputs import LARGEST
-from summeter.meta.sample import Rater, Sample, Units
+from summeter.meta.options import LISTED, CommandLine, Judges
+from summeter.meta.sample import Rater, Sample, Units, are_decisions
 from summeter.records import Message, Parameter, UsageError, describe, nearest
 from summeter.scoring.table import Categorical
 from summeter.stats.base import Floats
@@ -53,8 +55,8 @@ _WORDS = {
 _IDS = frozenset(("item", "example", "instance", "doc"))
 """Names of columns of ids that need not end in "id"."""
 _LONGEST_ID = 100
-
-Role = str | None
+_COLUMNS = ("item", "document", "system", "text", "rater", "value")
+COLUMN = CommandLine(metavar="COLUMN")
 
 
 @dataclass(frozen=True)
@@ -72,37 +74,68 @@ class JudgedItems:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class FileColumns:
-    """The columns of a file by their role. Those that are None are recognised by their names."""
+class FileOptions(Judges):
+    """Options for reading the votes of a judge and of people from a file.
 
-    judge: Role = None
-    human: tuple[str, ...] = ()
-    item: Role = None
-    document: Role = None
-    system: Role = None
-    text: Role = None
-    rater: Role = None
-    value: Role = None
+    Columns that are not given are recognised by their names.
+    """
+
+    judge: str | None = Field(
+        None,
+        description="Judge: a name or signature in a RUN, a column or a rater of a FILE. Default: all, or recognised.",
+    )
+    human: Annotated[Sequence[str], LISTED, CommandLine(metavar="COL,...")] = Field(
+        (), description="Columns of people's votes in a FILE, or raters in a long FILE. Default: recognised by name."
+    )
+    item: Annotated[str | None, COLUMN] = Field(
+        None, description="Column of items in a FILE. Default: each row is one."
+    )
+    document: Annotated[str | None, COLUMN] = Field(
+        None, description="Column of documents, which are resampled. Default: the items."
+    )
+    system: Annotated[str | None, COLUMN] = Field(None, description="Column of systems in a FILE.")
+    text: Annotated[str | None, COLUMN] = Field(
+        None, description="Column of judged texts in a FILE, for the length baseline."
+    )
+    rater: Annotated[str | None, COLUMN] = Field(
+        None, description="Column of raters in a FILE with a row per vote, or in --ratings."
+    )
+    value: Annotated[str | None, COLUMN] = Field(None, description="Column of votes in a FILE with a row per vote.")
+    scale: Annotated[str | None, CommandLine(metavar="1..5|labels")] = Field(
+        None, description="Lowest and highest vote, as 1..5, or labels. Default: numbers if most votes are numbers."
+    )
+    positive: Annotated[str | None, CommandLine(metavar="LABEL")] = Field(
+        None, description="Label in a FILE that counts as 1; all others count as 0."
+    )
+    reading: Annotated[Mapping[str, str | None] | None, CommandLine(python_only=True)] = Field(
+        None, description="The `format`, `delimiter`, `encoding`, `ratings` and `on` of a FILE. Default: detected."
+    )
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """Lowest and highest vote, or an empty tuple."""
+        if self.scale in (None, LABELS):
+            return ()
+        low, dots, high = (self.scale or "").partition("..")
+        try:
+            ends = float(low), float(high)
+        except ValueError:
+            ends = (1.0, 0.0)
+        if not dots or not ends[0] < ends[1]:
+            raise UsageError(
+                Parameter("scale", str(self.scale)), " is not a scale; give LOW..HIGH, such as 1..5, or labels"
+            )
+        return ends
 
 
-def read_judged(
-    source: Any,
-    given: FileColumns,
-    scale: tuple[float, ...] | str = (),
-    positive: str | None = None,
-    aspects: Sequence[str] = (),
-    reading: Mapping[str, str | None] | None = None,
-) -> Iterator[JudgedItems]:
-    """Yield the judged items of each aspect in a file, or in rows in memory.
+def read_judged(source: Any, given: FileOptions) -> Iterator[JudgedItems]:
+    """Yield the judged items of each selected aspect in a file, or in rows in memory.
 
-    `scale` is the lowest and highest value, or "labels" for votes that are names even if they look like numbers.
-    `reading` has the `format`, `delimiter` and `encoding` of a file, and `ratings`, a second file with people's votes,
-    which is joined by the columns `on`. Raises InputError, which names line and column, for a vote that is not on the
-    scale, and UsageError if a column is absent or ambiguous.
+    Raises InputError, which names line and column, for a vote that is not on the scale, and UsageError if a column is
+    absent or ambiguous.
     """
     faults = Faults(file_name(source) if isinstance(source, str | Path) else "rows")
-    how = dict(reading or {})
+    how = dict(given.reading or {})
     named, ratings, on = (how.pop(name, None) for name in ("format", "ratings", "on"))
     log = read_log(Path(source), named, how, faults) if isinstance(source, str | Path) else None
     announced: list[str] = []
@@ -121,18 +154,18 @@ def read_judged(
         given, note = _with_ratings(faults.of(file_name(ratings)), cells, given, ratings, on)
         announced.append(note)
     role = _Roles(faults.file, cells, given)
-    table = _Table(faults, cells, lines, role, scale, positive)
     found = [name for name in dict.fromkeys(map(cell_name, cells[role.aspect])) if name] if role.aspect else [None]
-    for name in aspects:
-        if role.aspect and name not in found:
+    for name in given.gold_aspects if role.aspect else ():
+        if name not in found:
             known = [each for each in found if each is not None]
             raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{nearest(name, known)}")
-    for aspect in [name for name in found if name in aspects] if role.aspect and aspects else found:
-        items = table.items(aspect)
-        yield replace(items, notes=(*announced, *items.notes))
+    for aspect in found:
+        if role.aspect is None or not given.aspects or aspect in given.gold_aspects:
+            items = _items(faults, cells, lines, role, given, aspect)
+            yield replace(items, notes=(*announced, *items.notes))
 
 
-def _roles_in(log: VoteTable, given: FileColumns) -> FileColumns:
+def _roles_in(log: VoteTable, given: FileOptions) -> FileOptions:
     """Return the roles of the columns of a log: its only judge, or the only one whose score people gave too."""
     judge = given.judge
     if judge is None:
@@ -146,12 +179,12 @@ def _roles_in(log: VoteTable, given: FileColumns) -> FileColumns:
     people = tuple(name for name, score in log.people.items() if score in scores) if len(scores) == 1 else ()
     roles = {"item": "item", "document": "document", "system": "system", "text": "output"}
     known = {role: getattr(given, role) or (name if name in log.roles else None) for role, name in roles.items()}
-    return replace(given, judge=judge, human=given.human or people, **known)
+    return given.model_copy(update={"judge": judge, "human": given.human or people, **known})
 
 
 def _with_ratings(
-    faults: Faults, cells: dict[str, list[Any]], given: FileColumns, ratings: str, on: str | None
-) -> tuple[FileColumns, str]:
+    faults: Faults, cells: dict[str, list[Any]], given: FileOptions, ratings: str, on: str | None
+) -> tuple[FileOptions, str]:
     """Add the votes in a second file to `cells` as a column per rater; return the roles and a note.
 
     The file has a row per vote, with a column of raters, or a row per item and a column per rater.
@@ -209,17 +242,18 @@ def _with_ratings(
     faults.stop()
     cells.update(people)
     note = f"people in {faults.file}: {', '.join(people)}; {unmatched:,} of {len(lines):,} rows match no item"
-    return replace(given, human=given.human or tuple(people), rater=None, value=None), note
+    update = {"human": given.human or tuple(people), "rater": None, "value": None}
+    return given.model_copy(update=update), note
 
 
 class _Roles:
     """The roles of the columns of a file."""
 
-    def __init__(self, file: str, cells: Mapping[str, Sequence[Any]], given: FileColumns) -> None:
+    def __init__(self, file: str, cells: Mapping[str, Sequence[Any]], given: FileOptions) -> None:
         self.file, self.cells = file, cells
         self.announced: list[str] = []
-        self.used = {name for name in (*vars(given).values(), *given.human) if isinstance(name, str)}
-        for name in ("item", "document", "system", "text", "rater", "value"):
+        self.used = {*given.human, *filter(None, (getattr(given, name) for name in ("judge", *_COLUMNS)))}
+        for name in _COLUMNS:
             if (column := getattr(given, name)) is not None and column not in cells:
                 raise self._absent(name, column)
         ids = [name for name in cells if self._is_id(name)]
@@ -245,7 +279,7 @@ class _Roles:
             raise UsageError(Parameter("value"), " needs the column of raters; give ", Parameter("rater", "COLUMN"))
         self.raters = [] if self.rater is None else list(dict.fromkeys(filter(None, map(cell_name, cells[self.rater]))))
         self.judge = self._judge(given.judge)
-        self.human = given.human or self._people()
+        self.human = tuple(given.human) or self._people()
         known = list(cells) if self.rater is None else self.raters
         for name in self.human:
             if name not in known:
@@ -255,7 +289,7 @@ class _Roles:
         if self.rater is not None and self.item is None and self.document is None:
             self._only("item", [], needed=True)
 
-    def _judge(self, judge: Role) -> str:
+    def _judge(self, judge: str | None) -> str:
         if judge is not None:
             if judge not in self.cells and judge not in self.raters:
                 known = [*self.cells, *self.raters[:20]]
@@ -284,7 +318,7 @@ class _Roles:
     def _words(self, name: str, columns: Sequence[str]) -> list[str]:
         return [column for column in columns if word_of(column) in _WORDS[name] and column not in self.used]
 
-    def _only(self, name: str, found: Sequence[str], *, needed: bool = False, lone: bool = False) -> Role:
+    def _only(self, name: str, found: Sequence[str], *, needed: bool = False, lone: bool = False) -> str | None:
         """Return the only column found for a role, and announce it.
 
         Raises UsageError if there are several, or if there is none but one is `needed`. With `lone`, several columns
@@ -309,153 +343,142 @@ class _Roles:
         return UsageError(Parameter(name), text)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The cells of a file, the lines of its rows, and the roles of its columns."""
+def _items(
+    faults: Faults,
+    cells: Mapping[str, Sequence[Any]],
+    lines: Sequence[int],
+    role: _Roles,
+    given: FileOptions,
+    aspect: str | None,
+) -> JudgedItems:
+    """Return the items of an aspect. `cells` are the columns of the file, and `lines` the lines of its rows."""
+    raters = {name: number for number, name in enumerate((role.judge, *role.human))}
 
-    faults: Faults
-    cells: Mapping[str, Sequence[Any]]
-    lines: Sequence[int]
-    role: _Roles
-    scale: tuple[float, ...] | str
-    positive: str | None
-
-    def items(self, aspect: str | None) -> JudgedItems:
-        """Return the items of an aspect."""
-        role, cells = self.role, self.cells
-        rows = range(len(self.lines))
-        if aspect is not None and role.aspect is not None:
-            rows = [row for row in rows if cell_name(cells[role.aspect][row]) == aspect]  # type: ignore[assignment]
-        key = [column for column in (role.item or role.document, role.system) if column is not None]
-        first: dict[Any, int] = {}
-        raters = {name: number for number, name in enumerate((role.judge, *role.human))}
-        votes: dict[tuple[int, int], tuple[int, str]] = {}
-        of_row: list[int] = []
-        for row in rows:
-            names = tuple(cell_name(cells[column][row]) for column in key)
-            if key and names[0] is None:
-                self.faults.add(self.lines[row], key[0], "is empty; give each row the name of its item")
-                continue
-            if role.document is not None and self.cells[role.document][row] is None:
-                self.faults.add(self.lines[row], role.document, "is empty; give each row the name of its document")
-                continue
-            if role.item is None and role.rater is None:
-                names = (*names, str(row))  # each row of a wide file is an item
-            item = first.setdefault(names, len(first))
-            if item == len(of_row):
-                of_row.append(row)
-            for column, rater in self._voters(row, raters):
-                cell, earlier = cells[column][row], votes.get((item, rater))
-                if cell is None:
-                    continue
-                if earlier is not None:
-                    if column == role.judge and role.rater is not None and cell == cells[column][earlier[0]]:
-                        continue  # the column of the judge repeats its vote in each row of an item
-                    line = self.lines[earlier[0]]
-                    who = role.judge if not rater else role.human[rater - 1]
-                    text = f"is a second vote of {who!r} on this item; the first is in line {line}"
-                    self.faults.add(self.lines[row], column, text)
-                    continue
-                votes[item, rater] = (row, column)
-        self.faults.stop()
-        values, names_, notes = self._values(votes, len(first), len(raters))
-        source = f"file:{Path(self.faults.file).name}|v:1"
-        everybody = (role.judge, *role.human)
-        people = tuple(Rater(name, f"{name}|{source}", None, aspect or "") for name in everybody)
-        columns = {
-            name: Categorical.of([cell_name(cells[column][row]) for row in of_row])
-            for name, column in (("system", role.system), ("domain", role.domain), ("position", role.position))
-            if column is not None
-        }
-
-        def column_of(name: str) -> Categorical:
-            if name in columns:
-                return columns[name]
-            if name not in cells:
-                raise UsageError(Parameter("by"), f": {self.faults.file} has no column {name!r}{nearest(name, cells)}")
-            return Categorical.of([cell_name(cells[name][row]) for row in of_row])
-
-        by_document = role.document or role.item
-        documents = Categorical.of([
-            str(number) if by_document is None else cell_name(cells[by_document][row])
-            for number, row in enumerate(of_row)
-        ])  # fmt: skip
-        sample = Sample.of_values(
-            Units.of_summaries(documents, columns.get("system", Categorical.same(None, len(of_row)))), people, values
-        )
-        named = bool(names_) or bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
-        rule = AggregationRule.MAJORITY if named else AggregationRule.MEAN
-        scale = () if isinstance(self.scale, str) else self.scale
-        lengths = None
-        if role.text is not None:
-            lengths = np.array([float(len(str(cells[role.text][row] or "").split())) for row in of_row])
-        if role.announced:
-            notes = [f"recognised columns: {', '.join(dict.fromkeys(role.announced))}", *notes]
-        return JudgedItems(
-            replace(sample, rule=rule, names=names_, scale=scale, source="file"),
-            tuple(columns), column_of, lengths, tuple(notes),
-        )  # fmt: skip
-
-    def _voters(self, row: int, raters: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    def voters(row: int) -> Iterator[tuple[str, int]]:
         """Yield the column and the number of each rater with a vote in a row."""
-        role = self.role
         if role.rater is None or role.value is None:
             yield from raters.items()
             return
-        who = cell_name(self.cells[role.rater][row])
+        who = cell_name(cells[role.rater][row])
         if who is None:
-            self.faults.add(self.lines[row], role.rater, "is empty; give each vote the name of its rater")
+            faults.add(lines[row], role.rater, "is empty; give each vote the name of its rater")
         elif who in raters:
             yield role.value, raters[who]
         if role.judge not in role.raters:
             yield role.judge, 0
 
-    def _values(
-        self, votes: Mapping[tuple[int, int], tuple[int, str]], items: int, raters: int
-    ) -> tuple[Floats, tuple[str, ...], list[str]]:
-        """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
-        given = []
-        for row, column in votes.values():
-            cell = self.cells[column][row]
-            if isinstance(cell, list | dict):
-                self.faults.add(self.lines[row], column, f"is {describe(cell)}; give a number or a label")
-            given.append(_label(cell))
-        self.faults.stop()
-        known = list(dict.fromkeys(given))
-        ones, notes = set[str](), list[str]()
-        words = {text for text in known if not _is_number(text)}
-        if self.positive is not None:
-            if self.positive not in known:
-                shown = f"{nearest(self.positive, known)}; votes are: {', '.join(known[:10])}"
-                raise UsageError(Parameter("positive"), f": no vote is {self.positive!r}{shown}")
-            ones, words = {self.positive}, {*words, *(known if self.positive not in words else ())}
-        elif words and {text.casefold() for text in words} <= YES | NO:
-            ones = {text for text in words if text.casefold() in YES}
-            notes.append(f"1 stands for {', '.join(sorted(ones)) or 'no vote'}")
-        if ones or notes:
-            given = [str(int(text in ones)) if text in words else text for text in given]
-        values = np.full((raters, items), np.nan)
-        if self.scale == LABELS or not is_numeric(given):
-            names = tuple(sorted({*given}))
-            if len(names) > max(20, len(given) // 2):
-                columns = ", ".join(dict.fromkeys(column for _, column in votes.values()))
-                raise UsageError(f"{self.faults.file}: too many different texts to be votes in {columns}")
-            for (item, rater), text in zip(votes, given, strict=True):
-                values[rater, item] = names.index(text)
-            return (values, (), notes) if set(names) == {"0", "1"} else (values, names, notes)
-        low, high = self.scale if self.scale and not isinstance(self.scale, str) else (-LARGEST, LARGEST)
-        for ((item, rater), (row, column)), text in zip(votes.items(), given, strict=True):
-            try:
-                value = cell_number(text)
-            except ValueError as error:
-                how = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
-                self.faults.add(self.lines[row], column, how)
+    key = [column for column in (role.item or role.document, role.system) if column is not None]
+    first: dict[Any, int] = {}
+    votes: dict[tuple[int, int], tuple[int, str]] = {}
+    of_row: list[int] = []
+    for row in range(len(lines)):
+        if aspect is not None and role.aspect is not None and cell_name(cells[role.aspect][row]) != aspect:
+            continue
+        names = tuple(cell_name(cells[column][row]) for column in key)
+        if key and names[0] is None:
+            faults.add(lines[row], key[0], "is empty; give each row the name of its item")
+            continue
+        if role.document is not None and cells[role.document][row] is None:
+            faults.add(lines[row], role.document, "is empty; give each row the name of its document")
+            continue
+        if role.item is None and role.rater is None:
+            names = (*names, str(row))  # each row of a wide file is an item
+        item = first.setdefault(names, len(first))
+        if item == len(of_row):
+            of_row.append(row)
+        for column, rater in voters(row):
+            cell, earlier = cells[column][row], votes.get((item, rater))
+            if cell is None:
                 continue
-            if value is not None and not low <= value <= high:
-                self.faults.add(self.lines[row], column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
-            values[rater, item] = np.nan if value is None else value
-        self.faults.stop()
-        return values, (), notes
+            if earlier is None:
+                votes[item, rater] = (row, column)
+            # The column of the judge repeats its vote in each row of an item.
+            elif column != role.judge or role.rater is None or cell != cells[column][earlier[0]]:
+                who, line = (role.judge, *role.human)[rater], lines[earlier[0]]
+                faults.add(lines[row], column, f"is a second vote of {who!r} on this item; the first is in line {line}")
+    faults.stop()
+    values, labels, notes = _values(faults, cells, lines, given, votes, (len(raters), len(first)))
+    columns = {
+        name: Categorical.of([cell_name(cells[column][row]) for row in of_row])
+        for name, column in (("system", role.system), ("domain", role.domain), ("position", role.position))
+        if column is not None
+    }
+
+    def column_of(name: str) -> Categorical:
+        if name in columns:
+            return columns[name]
+        if name not in cells:
+            raise UsageError(Parameter("by"), f": {faults.file} has no column {name!r}{nearest(name, cells)}")
+        return Categorical.of([cell_name(cells[name][row]) for row in of_row])
+
+    by_document = role.document or role.item
+    documents = Categorical.of([
+        str(number) if by_document is None else cell_name(cells[by_document][row]) for number, row in enumerate(of_row)
+    ])  # fmt: skip
+    units = Units.of_summaries(documents, columns.get("system", Categorical.same(None, len(of_row))))
+    source = f"file:{Path(faults.file).name}|v:1"
+    sample = Sample.of_values(units, [Rater(name, f"{name}|{source}", None, aspect or "") for name in raters], values)
+    rule = AggregationRule.MAJORITY if labels or are_decisions(values) else AggregationRule.MEAN
+    sample = replace(sample, rule=rule, names=labels, scale=given.bounds, source="file")
+    lengths = None
+    if role.text is not None:
+        lengths = np.array([float(len(str(cells[role.text][row] or "").split())) for row in of_row])
+    if role.announced:
+        notes = [f"recognised columns: {', '.join(dict.fromkeys(role.announced))}", *notes]
+    return JudgedItems(sample, tuple(columns), column_of, lengths, tuple(notes))
+
+
+def _values(
+    faults: Faults,
+    cells: Mapping[str, Sequence[Any]],
+    lines: Sequence[int],
+    options: FileOptions,
+    votes: Mapping[tuple[int, int], tuple[int, str]],
+    shape: tuple[int, int],
+) -> tuple[Floats, tuple[str, ...], list[str]]:
+    """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
+    given = []
+    for row, column in votes.values():
+        cell = cells[column][row]
+        if isinstance(cell, list | dict):
+            faults.add(lines[row], column, f"is {describe(cell)}; give a number or a label")
+        given.append(_label(cell))
+    faults.stop()
+    known = list(dict.fromkeys(given))
+    ones, notes = set[str](), list[str]()
+    words = {text for text in known if not _is_number(text)}
+    if options.positive is not None:
+        if options.positive not in known:
+            shown = f"{nearest(options.positive, known)}; votes are: {', '.join(known[:10])}"
+            raise UsageError(Parameter("positive"), f": no vote is {options.positive!r}{shown}")
+        ones, words = {options.positive}, {*words, *(known if options.positive not in words else ())}
+    elif words and {text.casefold() for text in words} <= YES | NO:
+        ones = {text for text in words if text.casefold() in YES}
+        notes.append(f"1 stands for {', '.join(sorted(ones)) or 'no vote'}")
+    if ones or notes:
+        given = [str(int(text in ones)) if text in words else text for text in given]
+    values = np.full(shape, np.nan)
+    if options.scale == LABELS or not is_numeric(given):
+        names = tuple(sorted({*given}))
+        if len(names) > max(20, len(given) // 2):
+            columns = ", ".join(dict.fromkeys(column for _, column in votes.values()))
+            raise UsageError(f"{faults.file}: too many different texts to be votes in {columns}")
+        for (item, rater), text in zip(votes, given, strict=True):
+            values[rater, item] = names.index(text)
+        return values, () if set(names) == {"0", "1"} else names, notes
+    low, high = options.bounds or (-LARGEST, LARGEST)
+    for ((item, rater), (row, column)), text in zip(votes.items(), given, strict=True):
+        try:
+            value = cell_number(text)
+        except ValueError as error:
+            how = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
+            faults.add(lines[row], column, how)
+            continue
+        if value is not None and not low <= value <= high:
+            faults.add(lines[row], column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
+        values[rater, item] = np.nan if value is None else value
+    faults.stop()
+    return values, (), notes
 
 
 def _is_number(text: str) -> bool:
