@@ -95,7 +95,7 @@ class _Statement(NamedTuple):
 
 @study(SourcesOptions, command="RUN")
 def sources(run: RunLike, options: SourcesOptions) -> Study:
-    """Show which source supports each claim, and where sources conflict.
+    """Show which source supports each claim, and conflicts.
 
     The run must contain judgments of each source alone (`summeter score --by-source`). A sentence or claim is supported
     by a source if the judge labels it 1 when it reads only this source. Only documents with several sources are
