@@ -58,17 +58,14 @@ class Usage(NamedTuple):
 def rows(count: int, seed: int, systems: Sequence[str] = SYSTEMS) -> Iterator[dict[str, Any]]:
     """Yield flat rows: documents of about 190 words, and summaries of two to five sentences, half of them copied."""
     rng = random.Random(seed)
-    vocabulary = sorted({
-        word for line in EXAMPLE.read_text(encoding="utf-8").splitlines()
-        for word in re.findall(r"[A-Za-zé€0-9][\w.'-]*\w", json.loads(line)["document"])
-    })  # fmt: skip
+    words = vocabulary()
     for number in range(-(-count // len(systems))):
-        sentences = [_sentence(rng, vocabulary) for _ in range(12)]
+        sentences = [sentence(rng, words) for _ in range(12)]
         document = " ".join(sentences)
         reference = " ".join(rng.sample(sentences, 3))
         for place, system in enumerate(systems[: count - number * len(systems)]):
             sentences_of_summary = [
-                rng.choice(sentences) if rng.random() < 0.5 else _sentence(rng, vocabulary)
+                rng.choice(sentences) if rng.random() < 0.5 else sentence(rng, words)
                 for _ in range(2 + (number + place) % 4)
             ]
             yield {
@@ -77,9 +74,17 @@ def rows(count: int, seed: int, systems: Sequence[str] = SYSTEMS) -> Iterator[di
             }  # fmt: skip
 
 
-def _sentence(rng: random.Random, vocabulary: Sequence[str]) -> str:
-    words = rng.choices(vocabulary, k=rng.randint(10, 22))
-    return " ".join(words).capitalize() + "."
+def vocabulary() -> list[str]:
+    """Return the words of the documents of the bundled example, sorted."""
+    return sorted({
+        word for line in EXAMPLE.read_text(encoding="utf-8").splitlines()
+        for word in re.findall(r"[A-Za-zé€0-9][\w.'-]*\w", json.loads(line)["document"])
+    })  # fmt: skip
+
+
+def sentence(rng: random.Random, words: Sequence[str]) -> str:
+    """Return a sentence of 10 to 22 random words."""
+    return " ".join(rng.choices(words, k=rng.randint(10, 22))).capitalize() + "."
 
 
 # The stages, each in a separate process. `work` contains the dataset's folder and the runs.

@@ -27,7 +27,8 @@ class RunBlock(NamedTuple):
     `verdict` contains sentences, of which the first is the most important. `counts` maps statuses to numbers of
     judgments, and `wanted` is the number of judgments that were not skipped. `missing` and `truncated` are sentences
     about missing scores and about judgments of shortened documents, or None.
-    `replay` is the command that repeats the run without a model, or None if the judgments were imported.
+    `replay` is the command that repeats the run without a model, or None if the judgments were imported; `browse` is
+    the command that shows all summaries.
     """
 
     view: RunView
@@ -45,6 +46,7 @@ class RunBlock(NamedTuple):
     replayed_from: str | None
     replay: str | None
     rebuild: str
+    browse: str
 
 
 class RankColumn(NamedTuple):

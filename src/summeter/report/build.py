@@ -35,6 +35,7 @@ from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.items import ItemList, Where
+from summeter.report.listing import listed_summaries
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import by_domain, panels
@@ -58,7 +59,8 @@ class Page(NamedTuple):
     """All blocks of a report. Without `runs`, the report shows only studies.
 
     `agreements` contains pairs of a source's label and a row about its agreement with people. `agreements_elsewhere`
-    contains sentences about judges whose agreement was measured only on other data.
+    contains sentences about judges whose agreement was measured only on other data. `sample` says which summaries are
+    listed, or is None if all are.
     """
 
     title: str
@@ -76,6 +78,7 @@ class Page(NamedTuple):
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]
     items: ItemList
+    sample: str | None
     comparisons: tuple[RunComparison, ...]
     sources: tuple[Source, ...]
     glossary: tuple[Gloss, ...]
@@ -109,7 +112,8 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         if (run.folder / BY_SOURCE / MANIFEST).exists():
             with suppress(UsageError):  # no judge labels sentences or claims
                 study_list.append(sources_of(run))
-    run_views = views(runs)
+    chosen, sample = listed_summaries(runs)
+    run_views = views(runs, chosen)
     if title is None and runs:
         title = listed(list(dict.fromkeys(map(data_name, run_views))))
     elif title is None and len(judged) == 1 and len(study_list) == 1:
@@ -138,6 +142,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         studies=studies([study for study in study_list if not is_complete(study)]),
         failures=failures(run_views, judges, items.where),
         items=items,
+        sample=sample,
         comparisons=tuple(_comparisons(compared, run_views, items.where)),
         sources=tuple(judges),
         glossary=tuple(dict.fromkeys(map(gloss, items.aspects))),
@@ -196,6 +201,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
         replay=_replay(view),
         rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
+        browse=f"summeter view {shlex.quote(view.name)}",
     )
 
 

@@ -13,7 +13,7 @@ from summeter.meta.verdicts import decision_words
 from summeter.records import Document, Judgment, Span, Status, Summary, error_types
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote
 from summeter.report.ranks import ColumnKey
-from summeter.report.views import SAMPLED, WORST, RunView, Source
+from summeter.report.views import RunView, Source
 from summeter.report.words import VerdictStyle, gloss, reasons, style_of, verdict
 from summeter.scoring import Score
 from summeter.scoring.systems import FIRST
@@ -111,17 +111,6 @@ class ItemList:
     def ordered_by(self) -> str | None:
         """The title of the aspect by which items are ordered, or None."""
         return None if self._lead is None else gloss(self._lead.aspect).title
-
-    @property
-    def sample(self) -> str | None:
-        """Which summaries are listed if the runs are too large to list all, or None."""
-        if not self.runs or self.runs[0].listed is None:
-            return None
-        total = sum(view.manifest.data.summaries for view in self.runs)
-        return (
-            f"{len(self):,} of {total:,} summaries are listed: the {WORST:,} lowest, and a random sample of "
-            f"{SAMPLED:,}. All numbers above are over all summaries."
-        )
 
     @cached_property
     def filters(self) -> dict[str, list[int]]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
-import numpy as np
-
 from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.words import scale_of
@@ -17,10 +15,6 @@ from summeter.runs.readers import RunReader, SummaryReader, human_reader, key_fa
 from summeter.runs.run import RunFolder
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 from summeter.scoring.table import Question
-
-LISTED = 5_000
-"""Maximum number of summaries on a page; if there are more, it lists the lowest-scoring ones and a random sample."""
-WORST, SAMPLED = 1000, 1000
 
 Summaries = frozenset[tuple[str, str]]
 """A set of summaries, each given as (document, system)."""
@@ -81,7 +75,9 @@ class RunView:
     @cached_property
     def shown(self) -> Dataset:
         """The part of the data with the documents of the listed summaries."""
-        return self.data if self.listed is None else self.data.with_documents({document for document, _ in self.listed})
+        if self.listed is None:
+            return self.data
+        return self.data.with_documents({name for name, _ in self.listed} & self.data.documents.keys())
 
     @cached_property
     def items(self) -> RunReader:
@@ -134,48 +130,30 @@ class RunView:
         return [judge for judge in self.manifest.judges if not judge.prepares_only]
 
 
-def views(runs: Sequence[RunFolder]) -> list[RunView]:
-    """Return one view per run; if there are several runs, the views are labelled with letters."""
+def views(runs: Sequence[RunFolder], listed: Summaries | None = None) -> list[RunView]:
+    """Return one view per run; if there are several runs, the views are labelled with letters.
+
+    `listed` contains the summaries that the page lists, or is None if it lists all.
+    """
     letters = [""] if len(runs) == 1 else [
         ascii_uppercase[index] + (str(rounds) if rounds else "")
         for rounds, index in (divmod(number, len(ascii_uppercase)) for number in range(len(runs)))
     ]  # fmt: skip
-    listed = _listed(runs)
     return [
         RunView(number, letter, run, listed) for number, (letter, run) in enumerate(zip(letters, runs, strict=True))
     ]
 
 
-def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
-    """Return the summaries to list if the runs are too large to list all, and None otherwise.
-
-    The list contains the summaries with the lowest ranking score in the first run, and a random sample of the others
-    (with seed 0).
-    """
-    if sum(run.manifest.data.summaries for run in runs) <= LISTED:
-        return None
-    scores = runs[0].totals.scores
-    column = runs[0].totals.systems.lead()
-    if column is None:
-        return frozenset()
-    lead = scores.take(scores.question(Question(*column)))
-    order = np.argsort(lead.value, kind="stable")  # NaN last
-    worst, rest = order[:WORST], order[WORST:]
-    sampled = np.random.default_rng(0).choice(rest, min(SAMPLED, len(rest)), replace=False)
-    chosen = lead.take(np.concatenate([worst, sampled]))
-    return frozenset(zip(chosen.document.labels(), chosen.system.labels(), strict=True))
-
-
 def sources(views: Sequence[RunView]) -> list[Source]:
     """Return all sources in the order of runs and judges, each with a distinct label."""
-    listed: list[Source] = []
+    found: list[Source] = []
     for view in views:
         keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
         names = judge_names(keys)
         for judge, key in zip(view.judges, keys, strict=True):
             label = f"{view.letter} · {names[key]}" if view.letter else names[key]
-            listed.append(Source(view.number, view.letter, judge, label, _reduction(view, judge)))
-    return listed
+            found.append(Source(view.number, view.letter, judge, label, _reduction(view, judge)))
+    return found
 
 
 _REDUCTIONS = {
