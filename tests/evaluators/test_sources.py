@@ -44,14 +44,24 @@ def views(document: Document, context: int | None, near: Sequence[str] | None = 
     return document_views(document, BoundLLM(Reader(context), Settings(context=context)), FRAME, 20, near)[0]
 
 
-def test_windows_never_cross_the_end_of_a_source_and_begin_with_its_title(document: Document) -> None:
+def test_windows_contain_a_part_of_a_source_or_several_whole_sources_with_their_titles(document: Document) -> None:
     found = views(document, 300)
     assert len(found) > 3
-    for view in found:
+    assert found[0].text == f"[Agenda]\n{AGENDA}\n\n[notes]\nNo decision yet\n\n"
+    for view in found[1:]:
         (source,) = document.sources_in(view.start, view.end)
         assert view.text == f"[{source.label}]\n{document.text[view.start : view.end]}"
     covered = {at for view in found for at in range(view.start, view.end)}
     assert covered == set(range(len(document.text)))
+
+
+def test_many_small_sources_share_windows() -> None:
+    mails = [{"id": f"mail-{at}", "text": f"Mail {at} agrees to the plan of ward {at}."} for at in range(400)]
+    data = load([{"doc_id": "mails", "document": mails, "summary": "The plan was agreed."}])
+    found = views(data.documents["mails"], 2000)
+    assert len(found) < 12
+    assert max(tokens(view.text) for view in found) < 2000
+    assert "".join(view.text for view in found) == data.documents["mails"].titled()
 
 
 def test_a_document_that_fits_is_shown_whole_with_all_titles(document: Document) -> None:

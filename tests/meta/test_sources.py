@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from summeter.cli.main import app
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
+from summeter.engine.merge import merge
 from summeter.meta import sources
-from summeter.records import UsageError
+from summeter.records import BudgetError, UsageError
 from summeter.runs.run import RunFolder
 
 REPORTS = {
@@ -137,6 +138,32 @@ def test_a_missing_verdict_of_a_source_is_not_a_verdict(news: tuple[list[dict[st
         "conflict": (None, 0, 4),
         "supporting_sources": (0, 2, 1),  # the last sentence
     }
+
+
+def test_merged_and_replayed_runs_keep_the_judgments_of_single_sources(
+    news: tuple[list[dict[str, Any]], str], tmp_path: Path
+) -> None:
+    rows, judge = news
+    first = evaluate(rows, "finesure.fact_check", models=judge, out=tmp_path / "first", by_source=True)
+    second = evaluate(rows, "support", out=tmp_path / "second", by_source=True)
+    again = evaluate(rows, replay=first.folder, out=tmp_path / "again", by_source=True)
+    assert sources(again).rows == sources(first).rows
+    merged = sources(merge([first.folder, second.folder], tmp_path / "merged"))
+    assert merged.where(judge="finesure.fact_check").rows == sources(first).rows
+    assert merged.where(judge="support").rows == sources(second).rows
+
+
+def test_the_budget_covers_both(news: tuple[list[dict[str, Any]], str], tmp_path: Path) -> None:
+    rows, judge = news
+    (first,) = dry_run(rows, "finesure.fact_check", models=judge)
+    most = 2 * (first.tokens_in + first.tokens_out)
+    with pytest.raises(BudgetError):
+        evaluate(rows, "finesure.fact_check", models=judge, out=tmp_path / "run", by_source=True, max_tokens=most)
+    assert RunFolder(tmp_path / "run").manifest.status == "complete"
+    assert RunFolder(tmp_path / "run" / "by_source").manifest.status == "interrupted"
+    assert "not complete" in sources(tmp_path / "run").notes[-1]
+    evaluate(rows, "finesure.fact_check", models=judge, out=tmp_path / "run", by_source=True)
+    assert len(sources(tmp_path / "run").where(statistic="conflict")) == 1
 
 
 def test_data_without_several_sources_and_runs_without_by_source_are_refused(tmp_path: Path) -> None:

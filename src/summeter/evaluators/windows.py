@@ -45,7 +45,7 @@ def document_views(
     """Return the parts of a document that a judge is shown, one per question, and the number of omitted tokens.
 
     The number is an estimate, and None if nothing is omitted. The text of a part contains the titles of its sources; a
-    window never crosses the end of a source.
+    window contains a part of one source, or one or several whole sources.
 
     `frame` is the prompt with an empty document, and `reply` the expected number of tokens of the reply (the run's
     limit on new tokens takes precedence). If `near` is given (the sentences under judgment), a document that is too
@@ -65,11 +65,21 @@ def document_views(
         return [TextSpan(document.titled(0, end), 0, end)], tokens(text[end:])
     costs = [tokens(tile.text) for tile in cut]
     if near is None:
+        edges = {*(start for start, _ in document.parts), len(document.text)}
 
         def windows(size: int) -> list[TextSpan]:
-            ranges = ranges_by_source(document, cut, lambda first, last: runs(costs[first:last], size, size // OVERLAP))
-            offsets = [(cut[first].start, cut[last - 1].end) for first, last in ranges]
-            return [TextSpan(document.titled(*each), *each) for each in offsets]
+            views: list[TextSpan] = []
+            for first, last in ranges_by_source(
+                document, cut, lambda first, last: runs(costs[first:last], size, size // OVERLAP)
+            ):
+                start, end = cut[first].start, cut[last - 1].end
+                if views and edges.issuperset((views[-1].start, start, end)):  # whole sources, which may fit together
+                    together = TextSpan(document.titled(views[-1].start, end), views[-1].start, end)
+                    if tokens(together.text) <= size:
+                        views[-1] = together
+                        continue
+                views.append(TextSpan(document.titled(start, end), start, end))
+            return views
 
         # Each tile's tokens are rounded; if a window exceeds the room for that reason, all windows are made smaller.
         views = windows(room)

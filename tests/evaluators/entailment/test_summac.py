@@ -53,6 +53,7 @@ class TestZeroShot:
         assert (first.value, second.value) == pytest.approx((0.9, 0.2))
         assert whole.value == pytest.approx(0.55)
         assert score([whole, first, second]) == pytest.approx(0.55)
+        assert (whole.contradicted, first.contradicted, second.contradicted) == (None, False, True)  # .8 by passage 3
         assert [(one.target.unit, one.target.index, one.label) for one in (whole, first, second)] == [
             ("summary", None, 1), ("sentence", 0, 1), ("sentence", 1, 0),
         ]  # fmt: skip

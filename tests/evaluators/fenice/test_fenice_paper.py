@@ -74,6 +74,13 @@ def test_a_larger_passage_decides_even_with_a_lower_score() -> None:
     assert "; sentence 1 (of 6) has .70, which is below the gate of .80 and does not decide" in found.reason
 
 
+def test_a_claim_is_contradicted_unless_it_is_supported() -> None:
+    against = {SENTENCES[2]: (0.05, 0.0, 0.95)}
+    assert one(against).contradicted is True
+    assert one({**against, SENTENCES[0]: (0.9, 0.1, 0.0)}).contradicted is False
+    assert one({}).contradicted is False
+
+
 def test_the_maximum_hides_a_contradiction() -> None:
     # One sentence contradicts (-.9), the others are neutral (0): the maximum is 0; the reason mentions the first.
     found = one({SENTENCES[2]: (0.05, 0.0, 0.95)})
