@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any, Literal, NamedTuple
 
@@ -37,15 +38,11 @@ from summeter.scoring.scores import COMPOSITE
 from summeter.stats import (
     Bootstrap,
     Estimate,
-    PairDifference,
     Threshold,
     auroc,
     corrected,
     decide,
-    enough_permutations,
-    least_p,
-    permutation_p,
-    sign_flips,
+    permuted_differences,
     tune_threshold,
 )
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, ratio
@@ -71,20 +68,13 @@ value, with a reason.
 
 
 @dataclass(frozen=True)
-class Mean:
-    """A mean over the cells with equal values in the columns `over`, or over all cells if it is empty."""
-
-    over: tuple[str, ...] = ()
-    weight: Weight = "cells"
-
-
-@dataclass(frozen=True)
 class Table:
     """A table with one cell per combination of values of the columns `cells`.
 
     `keep` restricts the rows by (column, value). The threshold of a cell is `threshold` if given; otherwise it is tuned
     on the validation rows with the cell's values in the columns `tuned` (if `tuned` is empty, the table has one
-    threshold).
+    threshold). A mean is over the cells with equal values in the columns `means`, or over all cells if it is empty;
+    with None, the table has no means.
     """
 
     name: str
@@ -92,7 +82,8 @@ class Table:
     cells: tuple[str, ...]
     tuned: tuple[str, ...]
     keep: tuple[tuple[str, str], ...] = ()
-    means: tuple[Mean, ...] = ()
+    means: tuple[str, ...] | None = None
+    weight: Weight = "cells"
     threshold: float | None = None
 
 
@@ -159,7 +150,8 @@ _AGGREFACT = (
         "AggreFact, a threshold per dataset",
         _ORIGIN_CELLS,
         _ORIGIN_CELLS,
-        means=(Mean(("origin", "category"), "rows"),),
+        means=("origin", "category"),
+        weight="rows",
     ),
     Table(
         "sota",
@@ -167,13 +159,11 @@ _AGGREFACT = (
         ("origin",),
         ("origin",),
         keep=(("category", "SOTA"),),
-        means=(Mean(),),
+        means=(),
     ),
 )
-_LLM_AGGREFACT = Table("per_data_set", "LLM-AggreFact, threshold .5", ("dataset",), (), means=(Mean(),), threshold=0.5)
-_SUMMAC = Table(
-    "per_data_set", "SummaC benchmark, a threshold per dataset", ("dataset",), ("dataset",), means=(Mean(),)
-)
+_LLM_AGGREFACT = Table("per_data_set", "LLM-AggreFact, threshold .5", ("dataset",), (), means=(), threshold=0.5)
+_SUMMAC = Table("per_data_set", "SummaC benchmark, a threshold per dataset", ("dataset",), ("dataset",), means=())
 _STORY = Table("all", "Long-form summaries, one threshold", ("dataset",), ())
 PROTOCOLS: Mapping[str, Protocol] = {
     "aggrefact": Protocol("aggrefact", _AGGREFACT),
@@ -216,18 +206,16 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
     joined = [pairs for run in runs for pairs in _pairs(run, gold, options.aspects)]
     if not joined:
         raise UsageError("no judge has scores of summaries; give a run on these data")
-    data = _benchmark(joined, how, options)
-    judges = list(zip(data.votes.raters, unique_labels(data.votes.raters[:-1]), data.votes.matrix, strict=False))
     rows: list[Row] = []
     notes: list[str] = []
-    for table in how.tables:
-        board = _Board(table, data, list(_cells(data, table)))
+    for board in _boards(joined, how, options):
+        table, votes = board.table, board.votes
         if not board.cells:
             notes.append(f"{table.title}: the data have no test rows of this table")
             continue
         results: dict[str, _Result] = {}
         table_rows: list[Row] = []
-        for rater, name, scores in judges:
+        for rater, name, scores in zip(votes.raters, unique_labels(votes.raters[:-1]), votes.matrix, strict=False):
             thresholds = [board.threshold(scores, cell) for cell in board.cells]
             decisions = np.full((len(scores), len(board.cells)), np.nan)
             for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
@@ -245,7 +233,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
             where = "/".join(worst.details["cell"].values()) or "the mean"
             notes.append(
                 f"{table.title}: intervals leave out resamples without a value, at most {lost} of "
-                f"{data.bootstrap.resamples} ({worst.statistic} of {where}); see draws_undefined"
+                f"{board.bootstrap.resamples} ({worst.statistic} of {where}); see draws_undefined"
             )
     return Study(STUDY, rows, notes)
 
@@ -283,23 +271,9 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
 # ---- rows, cells and results ----
 
 
-@dataclass(frozen=True)
-class _Benchmark:
-    """The labelled rows, with the votes of all judges and of people (the last rater).
-
-    `dev` and `test` are masks of rows. `unit` is the number of the document (the resampled unit) of each test row, and
-    -1 for other rows.
-    """
-
-    how: Protocol
-    votes: Sample
-    dev: Bools
-    test: Bools
-    unit: Ints
-    bootstrap: Bootstrap
-
-
 class _Cell(NamedTuple):
+    """The test rows of a cell, the rows on which its threshold is tuned, and its place in the table."""
+
     at: dict[str, str]
     dev: Bools
     test: Bools
@@ -328,44 +302,61 @@ class _Result(NamedTuple):
         return np.asarray((~np.isnan(self.decisions)).sum(axis=0), dtype=np.float64)
 
 
-class _Target(NamedTuple):
-    """A mean, or a cell if the table has no means.
+@dataclass(frozen=True)
+class _Board:
+    """A table and the labelled rows, with the votes of all judges and of people (the last rater).
 
-    It has the numbers of the averaged cells and a position in the table.
+    `dev` and `test` are masks of rows. `unit` is the number of the document (the resampled unit) of each test row, and
+    -1 for other rows.
     """
 
-    members: list[int]
-    at: dict[str, str]
-    weight: Weight
-
-    def weights(self, sizes: Floats, values: Floats) -> Floats:
-        """Return the weight of each averaged cell, 0 for cells without a value."""
-        weights = sizes[self.members] if self.weight == "rows" else np.ones(len(self.members))
-        return np.where(np.isnan(values), 0.0, weights)
-
-
-class _Board(NamedTuple):
-    """A table with its cells and the labelled rows of the benchmark."""
-
+    how: Protocol
     table: Table
-    data: _Benchmark
-    cells: list[_Cell]
+    votes: Sample
+    dev: Bools
+    test: Bools
+    unit: Ints
+    bootstrap: Bootstrap
+
+    @cached_property
+    def kept(self) -> Bools:
+        """Mask of the rows that belong to the table."""
+        kept = np.ones(len(self.votes), dtype=np.bool_)
+        for name, value in self.table.keep:
+            kept &= self.votes.units.column(name).equal(value)
+        return kept
+
+    @cached_property
+    def cells(self) -> list[_Cell]:
+        """Cells with test rows, in the order of the papers."""
+        columns = {name: self.votes.units.column(name) for name in self.table.cells}
+        belongs = self.kept & ~np.any([column.equal(None) for column in columns.values()], axis=0)
+        rows = belongs & self.test
+        names = set(zip(*(column.take(rows).labels() for column in columns.values()), strict=True))
+        cells = []
+        for values in sorted(names, key=lambda at: [(ORDER.index(v) if v in ORDER else -1, v.lower(), v) for v in at]):
+            at = dict(zip(columns, values, strict=True))
+            test, dev = rows.copy(), belongs & self.dev
+            for name, value in at.items():
+                inside = columns[name].equal(value)
+                test &= inside
+                dev &= inside | (name not in self.table.tuned)
+            cells.append(_Cell(at, dev, test))
+        return cells
 
     def threshold(self, scores: Floats, cell: _Cell) -> Threshold:
         """Return the threshold of a cell: the fixed threshold of the table, or a tuned threshold."""
         if self.table.threshold is not None:
             return Threshold(self.table.threshold, None, 0, 0, None)
-        return tune_threshold(self.data.votes.y[cell.dev], scores[cell.dev], self.data.how.candidates)
+        return tune_threshold(self.votes.y[cell.dev], scores[cell.dev], self.how.candidates)
 
     def evaluate(self, decisions: Floats) -> _Result:
         """Return the results of decisions, with the protocol's rule for cells with a single class."""
-        data, gold, bootstrap = self.data, self.data.votes.y, self.data.bootstrap
-        counts = np.stack(
-            [confusion_by_unit(gold, column, data.unit, bootstrap.units) for column in decisions.T], axis=1
-        )
+        gold, units = self.votes.y, self.bootstrap.units
+        counts = np.stack([confusion_by_unit(gold, column, self.unit, units) for column in decisions.T], axis=1)
         totals = counts.sum(axis=0)
-        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & (data.how.one_class == "recall")
-        (samples,) = bootstrap.samples(
+        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & (self.how.one_class == "recall")
+        (samples,) = self.bootstrap.samples(
             lambda weights: accuracy_of(np.tensordot(weights, counts, axes=1), recalls), width=counts[0].size
         )
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
@@ -373,31 +364,35 @@ class _Board(NamedTuple):
     def fields(self, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
         """Return the common fields of rows about a cell or a mean."""
         group = {"by": "dataset", "group": at["dataset"]} if "dataset" in at else {}
-        gold = self.data.votes.gold
+        gold = self.votes.gold
         return {
             "study": STUDY, "gold_aspect": gold.aspect, "gold_signature": gold.signature,
             "level": Level.SUMMARY.value, "domain": at.get("origin"), "category": at.get("category"),
             "details": {"table": self.table.name, "title": self.table.title, "cell": at, **group, **details},
         }  # fmt: skip
 
-    def rows_of(self, target: _Target) -> int:
+    def rows_of(self, members: Sequence[int]) -> int:
         """Return the number of test rows in the cells of a mean."""
-        return sum(int(self.cells[number].test.sum()) for number in target.members)
+        return sum(int(self.cells[number].test.sum()) for number in members)
 
-    def targets(self) -> list[_Target]:
-        """Return the means of the table."""
-        targets: list[_Target] = []
-        for mean in self.table.means:
-            members: dict[tuple[str, ...], list[int]] = {}
-            for number, cell in enumerate(self.cells):
-                members.setdefault(tuple(cell.at[name] for name in mean.over), []).append(number)
-            groups = members.items()
-            targets += [_Target(cells, dict(zip(mean.over, key, strict=True)), mean.weight) for key, cells in groups]
-        return targets
+    def weights(self, sizes: Floats, values: Floats) -> Floats:
+        """Return the weight of each cell of a mean, 0 for cells without a value."""
+        weights = sizes if self.table.weight == "rows" else np.ones(len(sizes))
+        return np.where(np.isnan(values), 0.0, weights)
+
+    def means(self) -> list[tuple[dict[str, str], list[int]]]:
+        """Return the place in the table and the numbers of the cells of each mean."""
+        over = self.table.means
+        if over is None:
+            return []
+        members: dict[tuple[str, ...], list[int]] = {}
+        for number, cell in enumerate(self.cells):
+            members.setdefault(tuple(cell.at[name] for name in over), []).append(number)
+        return [(dict(zip(over, key, strict=True)), cells) for key, cells in members.items()]
 
 
-def _benchmark(joined: Sequence[Sample], how: Protocol, options: ProtocolOptions) -> _Benchmark:
-    """Return the labelled rows, given each judge joined with people.
+def _boards(joined: Sequence[Sample], how: Protocol, options: ProtocolOptions) -> list[_Board]:
+    """Return the tables with the labelled rows, given each judge joined with people.
 
     Raises UsageError if a column of the protocol is missing.
     """
@@ -422,31 +417,7 @@ def _benchmark(joined: Sequence[Sample], how: Protocol, options: ProtocolOptions
     values = np.stack([*(pairs.values_on(units) for pairs in joined), labelled.y])
     votes = Sample.of_values(units, [*(pairs.judge for pairs in joined), labelled.gold], values)
     bootstrap = replace(options.resampling(len(documents)), by="document (thresholds held)")
-    return _Benchmark(how, votes, dev, test, of_row, bootstrap)
-
-
-def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
-    """Yield the cells with test rows, in the order of the papers."""
-    columns = {name: data.votes.units.column(name) for name in table.cells}
-    belongs = _kept(data, table) & ~np.any([column.equal(None) for column in columns.values()], axis=0)
-    rows = belongs & data.test
-    cells = set(zip(*(column.take(rows).labels() for column in columns.values()), strict=True))
-    for values in sorted(cells, key=lambda cell: [(ORDER.index(v) if v in ORDER else -1, v.lower(), v) for v in cell]):
-        at = dict(zip(columns, values, strict=True))
-        test, dev = rows.copy(), belongs & data.dev
-        for name, value in at.items():
-            inside = columns[name].equal(value)
-            test &= inside
-            dev &= inside | (name not in table.tuned)
-        yield _Cell(at, dev, test)
-
-
-def _kept(data: _Benchmark, table: Table) -> Bools:
-    """Return the mask of the rows that belong to a table."""
-    kept = np.ones(len(data.votes), dtype=np.bool_)
-    for name, value in table.keep:
-        kept &= data.votes.units.column(name).equal(value)
-    return kept
+    return [_Board(how, table, votes, dev, test, of_row, bootstrap) for table in how.tables]
 
 
 # ---- rows of the study ----
@@ -457,8 +428,8 @@ def _cell_rows(
 ) -> Iterator[Row]:
     """Yield the balanced accuracy and the AUROC of a judge in each cell."""
     for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
-        gold = board.data.votes.y[cell.test]
-        area = auroc(gold, scores[cell.test], board.data.unit[cell.test])
+        gold = board.votes.y[cell.test]
+        area = auroc(gold, scores[cell.test], board.unit[cell.test])
         positives = int(gold[~np.isnan(scores[cell.test])].sum())
         about = merged(judge, board.fields(
             cell.at, threshold=tuned.threshold, dev_n=tuned.n, dev_missing=tuned.missing,
@@ -473,7 +444,7 @@ def _cell_rows(
         size: dict[str, Any] = {"n": area.n, "missing": area.missing}
         accuracy = _interval(board, result.values[place], result.samples[:, [place]], undefined=why, **size)
         yield interval_row(accuracy, about, statistic=ACCURACY)
-        (samples,) = board.data.bootstrap.samples(area.weighted, width=area.width)
+        (samples,) = board.bootstrap.samples(area.weighted, width=area.width)
         value = np.nan if area.value is None else area.value
         estimate = _interval(board, value, samples[:, None], undefined=area.reason or "", **size)
         yield interval_row(estimate, about, statistic=AREA)
@@ -481,15 +452,14 @@ def _cell_rows(
 
 def _mean_rows(board: _Board, result: _Result, judge: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the means over cells of a judge."""
-    for target in board.targets():
-        members = target.members
-        weights = target.weights(result.sizes, result.values[members])
+    for at, members in board.means():
+        weights = board.weights(result.sizes[members], result.values[members])
         n = int(result.sizes[members].sum())
         undefined = [board.cells[number].name for number in members if np.isnan(result.values[number])]
-        fields = board.fields(target.at, weight=target.weight, cells=len(members), cells_undefined=undefined)
+        fields = board.fields(at, weight=board.table.weight, cells=len(members), cells_undefined=undefined)
         mean = _interval(
             board, averaged(result.values[members], weights).item(), result.samples[:, members], weights,
-            undefined="no cell has a value", n=n, missing=board.rows_of(target) - n,
+            undefined="no cell has a value", n=n, missing=board.rows_of(members) - n,
         )  # fmt: skip
         yield interval_row(mean, judge, fields, statistic=MEAN)
 
@@ -505,7 +475,7 @@ def _interval(board: _Board, value: float, samples: Floats, weights: Floats | No
     empty = np.isnan(samples[:, weights > 0])
     partial = int((empty.any(axis=1) & ~empty.all(axis=1)).sum())
     known = None if np.isnan(value) else float(value)
-    bootstrap = board.data.bootstrap
+    bootstrap = board.bootstrap
     estimate = bootstrap.of_samples(known, averaged(samples, weights), **more)
     if estimate.low is not None:
         reasons = [] if estimate.reason in (None, CONSTANT) else [estimate.reason]
@@ -533,64 +503,59 @@ def _differences(board: _Board, results: Mapping[str, _Result], testing: Signifi
     """
     if len(results) < 2:
         return
-    documents = board.data.bootstrap.units
-    targets = board.targets() or [_Target([place], cell.at, "cells") for place, cell in enumerate(board.cells)]
-    family = len(targets) * len(results) * (len(results) - 1) // 2
-    flips = sign_flips(documents, max(testing.permutations, enough_permutations(family, testing.alpha)), testing.seed)
+    means = board.means() or [(cell.at, [place]) for place, cell in enumerate(board.cells)]
+    weight = board.table.weight if board.table.means is not None else "cells"
     compared = []
     for (a, first), (b, second) in combinations(results.items(), 2):
         lost = np.isnan(first.decisions) | np.isnan(second.decisions)
-        both = [board.evaluate(np.where(lost, np.nan, result.decisions)) for result in (first, second)]
-        compared.append(((a, b), both[0], both[1]))
-    tests = list(product(targets, compared))
+        one, two = (board.evaluate(np.where(lost, np.nan, result.decisions)) for result in (first, second))
+        compared.append(((a, b), one, two))
+    tests = list(product(means, compared))
     estimates: list[Estimate] = []
-    pairs: list[PairDifference] = []
-    contributions = np.zeros((documents, len(tests)))
-    for place, (target, (names, first, second)) in enumerate(tests):
-        members = target.members
+    contributions = np.full((board.bootstrap.units, len(tests)), np.nan)
+    for place, ((_, members), (_, first, second)) in enumerate(tests):
         gaps = first.values[members] - second.values[members]
-        weights = target.weights(first.sizes, gaps)
-        estimate = _interval(
+        weights = board.weights(first.sizes[members], gaps)
+        n = int(first.sizes[members].sum())
+        estimates.append(_interval(
             board, averaged(gaps, weights).item(), first.samples[:, members] - second.samples[:, members], weights,
-            undefined="no cell has a value of both judges",
-        )  # fmt: skip
-        judged = np.zeros(documents, dtype=np.bool_)
-        for number, weight in zip(members, weights, strict=True):
-            if weight:
+            undefined="no cell has a value of both judges", n=n, missing=board.rows_of(members) - n,
+        ))  # fmt: skip
+        for number, share in zip(members, weights / max(weights.sum(), 1.0), strict=True):
+            if share:
                 hits, other_hits = first.counts[:, number], second.counts[:, number]
                 # The contribution of each document to the difference of two balanced accuracies (or recalls).
-                shares = [
+                recalls = [
                     (hits[:, right] - other_hits[:, right]) / total
                     for right, size in ((0, 1), (2, 3))
                     if (total := hits[:, size].sum())
                 ]
-                contributions[:, place] += weight / weights.sum() * sum(shares) / len(shares)
-                judged |= hits.any(axis=1) | other_hits.any(axis=1)
-        n, units = int(first.sizes[members].sum()), int(judged.sum())
-        pairs.append(PairDifference(
-            *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, board.rows_of(target) - n, units,
-            least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.interval,
-        ))  # fmt: skip
-        estimates.append(estimate)
-    tested = [
-        pair if pair.difference is None else pair._replace(p=float(p))
-        for pair, p in zip(pairs, permutation_p(contributions, flips), strict=True)
-    ]
-    method = f"exchange of decisions by document, {flips.total} {'exact' if flips.exact else 'permutations'}"
-    for (target, _), pair, estimate in zip(tests, corrected(tested, testing.alpha), estimates, strict=True):
-        about = board.fields(target.at, weight=target.weight, method=method)
-        yield pair_row(pair, testing.alpha, about, statistic=DIFFERENCE, details=estimate.details)
+                judged = hits.any(axis=1) | other_hits.any(axis=1)
+                before = np.nan_to_num(contributions[judged, place])
+                contributions[judged, place] = before + (share * sum(recalls) / len(recalls))[judged]
+    names = [names for _, (names, _, _) in tests]
+    tested = permuted_differences(names, contributions, testing.alpha, len(tests), testing.permutations, testing.seed)
+    pairs = [
+        pair._replace(
+            difference=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
+            text=got.interval, p=None if got.value is None else pair.p,
+        )
+        for pair, got in zip(tested, estimates, strict=True)
+    ]  # fmt: skip
+    for ((at, _), _), pair, got in zip(tests, corrected(pairs, testing.alpha), estimates, strict=True):
+        about = board.fields(at, weight=weight, method=f"exchange of decisions by document: {pair.method}")
+        yield pair_row(pair, testing.alpha, about, statistic=DIFFERENCE, details=got.details)
 
 
 # ---- notes ----
 
 
 def _notes(board: _Board) -> Iterator[str]:
-    table, data = board.table, board.data
-    one_class = [cell.name for cell in board.cells if len(set(data.votes.y[cell.test].tolist())) == 1]
+    table = board.table
+    one_class = [cell.name for cell in board.cells if len(set(board.votes.y[cell.test].tolist())) == 1]
     if one_class:
-        value = "no value" if data.how.one_class == "undefined" else "the value is their recall, as in the papers"
+        value = "no value" if board.how.one_class == "undefined" else "the value is their recall, as in the papers"
         yield f"{table.title}: the test rows of {', '.join(one_class)} have one class: {value}"
-    outside = data.test & _kept(data, table) & ~np.any([cell.test for cell in board.cells], axis=0)
+    outside = board.test & board.kept & ~np.any([cell.test for cell in board.cells], axis=0)
     if left := int(outside.sum()):
         yield f"{table.title}: {left} test rows without {' or '.join(table.cells)} are left out"

@@ -52,7 +52,6 @@ from .significance import (
     holm,
     least_p,
     paired_differences,
-    permutation_p,
     permuted_differences,
     sign_flips,
 )
@@ -108,7 +107,6 @@ __all__ = [
     "order_effect",
     "paired_differences",
     "pairwise_accuracy",
-    "permutation_p",
     "permute_correlations",
     "permuted_differences",
     "points",

@@ -65,23 +65,6 @@ def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
     return Flips(blocks(), count, exact)
 
 
-def permutation_p(differences: Floats, flips: Flips) -> Floats:
-    """Return the two-sided p-value of each column of ``differences`` (units x tests).
-
-    A cell is the sum of the differences of one cluster, or 0 if the cluster has none. The iterator of flips is
-    consumed. Sums are compared instead of means, because a flip does not change the number of rows. Flips that equal
-    the observed sum up to rounding count as reaching it.
-    """
-    observed = np.abs(differences.sum(axis=0))
-    # Rounding errors grow with the sum of magnitudes; the threshold is lowered accordingly.
-    edge = observed - 1e-12 * np.abs(differences).sum(axis=0)
-    reached = np.zeros(differences.shape[1], dtype=np.int64)
-    for block in flips.blocks:
-        reached += (np.abs(block @ differences) >= edge).sum(axis=0)
-    extra = 0 if flips.exact else 1
-    return np.asarray((reached + extra) / (flips.total + extra), dtype=np.float64)
-
-
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return p-values in the given order, adjusted by Holm's method (Holm, 1979).
 

@@ -66,13 +66,12 @@ def _agreement(*columns: str) -> Callable[[Inputs], list[Row]]:
 
 
 def _lengths(inputs: Inputs) -> Iterator[Row]:
-    for lengths in describe(inputs.data).lengths:
-        values = lengths._asdict()
+    for values in describe(inputs.data).lengths:
         for column, name in _LENGTHS.items():
             statistic = COUNT if column == name else "mean"
-            row = {"study": "lengths", "statistic": statistic, "value": values[name], "n": lengths.documents}
+            row = {"study": "lengths", "statistic": statistic, "value": values[name], "n": values["documents"]}
             if values[name] is not None:
-                yield place(Row.model_validate(row), lengths.group, column)
+                yield place(Row.model_validate(row), values["group"], column)
 
 
 def _overruled(inputs: Inputs) -> list[Row]:
