@@ -53,18 +53,18 @@ def test_aggrefact(tmp_path: Path) -> None:
     assert len(found.data.documents) == 1
     assert [one.value for one in found.data.judgments("human.raw")] == [1.0, 0.0]
     assert [(one.judge, one.value) for one in found.released["Toy"]] == [("Toy", 0.5)]
-    assert found.tally.scores == {"Toy": 1}
-    assert found.tally.lines()[0] == "2 rows (1 test, 1 val)"
+    assert found.counts == {"Toy": 1}
+    assert found.lines[0] == "2 rows (1 test, 1 val)"
 
 
-def test_tally(tmp_path: Path) -> None:
+def test_counts(tmp_path: Path) -> None:
     found = read(
         tmp_path, ROW, ROW, ROW | {"label": 0}, ROW | {"dataset": "Beta"}, ROW | {"label": "", "summary": "Rain."},
         ROW | {"summary": ""}, ROW | {"model_name": "LEAD3", "summary": "It did."},
     )  # fmt: skip
-    tally = found.tally
-    assert (tally.rows, tally.duplicates, tally.contradictions, tally.shared) == (7, 1, 1, 1)
-    assert (tally.unlabelled, tally.empty, tally.ungrouped) == (1, 1, {"LEAD3": 1})
+    assert found.counts == {
+        "duplicates": 1, "contradictions": 1, "shared": 1, "unlabelled": 1, "empty": 1, "LEAD3": 1,
+    }  # fmt: skip
     assert len(found.data) == 7
     assert [one.system for one in found.data.summaries][:4] == ["BART", "BART#2", "BART#3", "BART#4"]
     assert [one.category for one in found.data.summaries if one.system == "LEAD3"] == [None]
@@ -94,7 +94,7 @@ def test_a_column_of_scores_that_the_first_row_lacks_is_read_too(tmp_path: Path)
     data = lines(tmp_path, "late.jsonl", first, ROW | {"summary": "It poured."})
     found = read_benchmark("aggrefact", [(None, data)])
     assert [one.value for one in found.released["Toy"]] == [0.5]
-    assert found.tally.scores == {"Toy": 1}  # missing of one of two rows
+    assert found.counts["Toy"] == 1  # missing of one of two rows
 
 
 def test_invalid_calls(tmp_path: Path) -> None:
@@ -105,7 +105,8 @@ def test_invalid_calls(tmp_path: Path) -> None:
     bare = {name: value for name, value in ROW.items() if name != "doc"}
     assert faults("aggrefact", [(None, table(tmp_path, bare))])[0][2] == "doc"
     bare = {name: value for name, value in ROW.items() if name != "cut"}
-    assert read_benchmark("aggrefact", [("test", table(tmp_path, ROW | {"cut": "test"}))]).tally.cuts == {"test": 1}
+    found = read_benchmark("aggrefact", [("test", table(tmp_path, ROW | {"cut": "test"}))])
+    assert found.lines[0] == "1 rows (1 test)"
     assert faults("llm-aggrefact", [(None, table(tmp_path, bare | {"claim": "Rain."}))]) == [("a.csv", None, "cut")]
     renamed = {("text" if name == "doc" else name): value for name, value in ROW.items()}
     found = read(tmp_path, renamed, columns={"document": "text"})

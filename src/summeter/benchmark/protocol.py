@@ -12,6 +12,7 @@ interrupted run. Scores in the files, and further runs, are measured in the same
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from summeter.benchmark.step import RunOptions, run_over
 from summeter.choices import USUAL_COEFFICIENTS, Level
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
-from summeter.data.factuality import read_benchmark
+from summeter.data.factuality import Benchmark, read_benchmark
 from summeter.data.human import RAW
 from summeter.data.mapping import read_model
 from summeter.engine.api import evaluate
@@ -33,7 +34,7 @@ from summeter.meta._card import across_tables, mean_tables
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
 from summeter.meta.inputs import context_of
 from summeter.meta.results import Row, Study, judge_labels, payload, pivot
-from summeter.records import Judgment, Record, UsageError, canonical, nearest
+from summeter.records import Record, UsageError, canonical, nearest
 from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
 from summeter.tables import Table, csv_rows, document, number, with_interval, with_missing
@@ -49,18 +50,6 @@ _LONG_COLUMNS = (
 )  # fmt: skip
 TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """A list of strings; a single string is accepted as a list of one."""
-
-
-class Benchmark(NamedTuple):
-    """The data of a benchmark.
-
-    `released` contains one list of judgments for each judge whose scores are in the files. `lines` are lines of text
-    that describe the data.
-    """
-
-    data: Dataset
-    released: Sequence[list[Judgment]]
-    lines: Sequence[str]
 
 
 class JudgeSettings(Record):
@@ -151,8 +140,7 @@ class Config(JudgeSettings):
         ]
         scores = None if self.scores == "auto" else () if self.scores == "none" else tuple(self.scores)
         texts = [base / file for file in self.texts]
-        found = read_benchmark(self.protocol, pairs, texts=texts, columns=self.columns, scores=scores)
-        return Benchmark(found.data, [judge for judge in found.released.values() if judge], found.tally.lines())
+        return read_benchmark(self.protocol, pairs, texts=texts, columns=self.columns, scores=scores)
 
     def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
         """Return the tables of the protocol. Raises UsageError if there is no judge."""
@@ -199,7 +187,7 @@ class CustomConfig(JudgeSettings):
             f"{len(data.documents)} documents in {len(data.domains)} domains, {len(data)} summaries by "
             f"{len(data.systems)} systems, {votes} judgments in {self.judgment_set}"
         )
-        return Benchmark(data, (), [line])
+        return Benchmark(data, {}, [line], Counter())
 
     def columns_of(self, data: Dataset) -> Sequence[str]:
         """Return the columns, besides the domain, by which results are broken down.
@@ -321,7 +309,8 @@ def run_protocol(
     """
     folder = Path(out)
     benchmark = config.read(Path(base))
-    judges: list[Any] = [*benchmark.released, *(run_over(benchmark.data, Path(base) / name) for name in config.runs)]
+    judges: list[Any] = [judgments for judgments in benchmark.released.values() if judgments]
+    judges += (run_over(benchmark.data, Path(base) / name) for name in config.runs)
     run: RunFolder | None = None
     if config.evaluators:
         run = evaluate(

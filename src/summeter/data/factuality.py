@@ -3,16 +3,14 @@
 Presets read the files for `bench protocol`. A benchmark consists of several datasets, which may share summaries; as in
 the papers, every row counts. Each row becomes a summary of the document in the row. The columns `dataset`, `origin`,
 `cut`, `model` and `id` are stored with the summary, and the label (1 = consistent) is its `overall` faithfulness.
-`Tally` counts duplicates, contradictions, empty texts, missing labels and missing scores.
+Duplicates, contradictions, empty texts, missing labels and missing scores are counted.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,6 +20,7 @@ from summeter.data.flat import SystemNames
 from summeter.data.formats import file_name
 from summeter.data.human import RAW
 from summeter.data.presets.claims import CLAIM_SYSTEM, CLAIMS, Claims, is_empty
+from summeter.data.ratings import cell_number
 from summeter.records import Fault, InputError, Judgment, Summary, Target, UsageError, digest, nearest
 
 FAITHFULNESS = "faithfulness"
@@ -49,45 +48,27 @@ METADATA = ("dataset", "origin", "model", "id", "source")
 """Columns that are stored with a summary in addition to its cut."""
 
 
-@dataclass
-class Tally:
-    """Counts of rows in the files of a benchmark."""
-
-    rows: int = 0
-    cuts: dict[str, int] = field(default_factory=dict)
-    duplicates: int = 0
-    contradictions: int = 0
-    shared: int = 0
-    unlabelled: int = 0
-    empty: int = 0
-    ungrouped: dict[str, int] = field(default_factory=dict)
-    scores: dict[str, int] = field(default_factory=dict)
-
-    def lines(self) -> list[str]:
-        """Return one phrase for each count that is not 0."""
-        cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
-        lines = [f"{self.rows} rows ({cuts})"]
-        counts = (
-            (self.duplicates, "that repeat a row of their dataset with the same label (kept, as in the papers)"),
-            (self.contradictions, "that repeat a row of their dataset with the other label (kept)"),
-            (self.shared, "whose document and summary also occur in another dataset or split"),
-            (self.unlabelled, "without a label (excluded)"),
-            (self.empty, "with an empty document or summary, which evaluators skip"),
-        )
-        lines += [f"rows {what}: {count}" for count, what in counts if count]
-        if self.ungrouped:
-            names = ", ".join(f"{name} ({count})" for name, count in sorted(self.ungrouped.items()))
-            lines.append(f"rows by summarizers without a group (excluded): {names}")
-        lines += [f"missing scores of {name}: {count}" for name, count in self.scores.items()]
-        return lines
+_COUNTED = {
+    "duplicates": "that repeat a row of their dataset with the same label (kept, as in the papers)",
+    "contradictions": "that repeat a row of their dataset with the other label (kept)",
+    "shared": "whose document and summary also occur in another dataset or split",
+    "unlabelled": "without a label (excluded)",
+    "empty": "with an empty document or summary, which evaluators skip",
+}
+"""What is counted in the rows of a benchmark."""
 
 
 class Benchmark(NamedTuple):
-    """The data of a benchmark, its released scores as judgments by judge name, and its counts."""
+    """The data of a benchmark.
+
+    `released` contains the scores in the files as judgments, by judge. `lines` are lines of text that describe the
+    data, and `counts` their numbers.
+    """
 
     data: Dataset
-    released: dict[str, list[Judgment]]
-    tally: Tally
+    released: Mapping[str, list[Judgment]]
+    lines: Sequence[str]
+    counts: Counter[str]
 
 
 def read_benchmark(
@@ -119,7 +100,7 @@ def read_benchmark(
         raise UsageError(f"no file of {form.name} is given; give {form.about}")
     if texts and not form.texts:
         raise UsageError(f"texts: the rows of {form.name} contain the documents; leave `texts` out")
-    tally, names = Tally(), SystemNames()
+    counts, cuts, ungrouped, names = Counter[str](), Counter[str](), Counter[str](), SystemNames()
     flat: list[dict[str, Any]] = []
     score_of: dict[str, dict[tuple[str, str], float | None]] = {}
     faults: list[Fault] = []
@@ -149,25 +130,22 @@ def read_benchmark(
             doc_id = f"doc-{digest(document.text, 12)}"
             for summary in summaries:
                 about, problems_of_row = _metadata(form, summary, split)
-                row_scores, unreadable = _scores(summary, score_columns)
-                problems.update([*problems_of_row, *unreadable])
+                problems.update(problems_of_row)
                 label = labels.get(Target(document_id=document.id, system=summary.system))
                 claim, cut, dataset = digest(summary.text, 8), about["cut"], about["dataset"]
-                tally.rows += 1
-                tally.cuts[cut] = tally.cuts.get(cut, 0) + 1
-                tally.unlabelled += label is None
-                tally.empty += not (document.text.strip() and summary.text.strip())
+                cuts[cut] += 1
+                counts["unlabelled"] += label is None
+                counts["empty"] += not (document.text.strip() and summary.text.strip())
                 labels_in = seen.setdefault((doc_id, claim), {})
                 if (dataset, cut) in labels_in:
-                    same = label in labels_in[dataset, cut]
-                    tally.duplicates, tally.contradictions = tally.duplicates + same, tally.contradictions + (not same)
+                    counts["duplicates" if label in labels_in[dataset, cut] else "contradictions"] += 1
                 elif labels_in:
-                    tally.shared += 1
+                    counts["shared"] += 1
                 labels_in.setdefault((dataset, cut), set()).add(label)
                 model = about.get("model", "")
                 group = GROUP_OF.get(model)
                 if form.grouped and group is None:
-                    tally.ungrouped[model] = tally.ungrouped.get(model, 0) + 1
+                    ungrouped[model] += 1
                 system = names.take(doc_id, model or f"{CLAIM_SYSTEM}{claim}")
                 row: dict[str, Any] = {
                     "doc_id": doc_id,
@@ -181,25 +159,33 @@ def read_benchmark(
                 if label is not None:
                     row["human"] = {"overall": {FAITHFULNESS: label}}
                 flat.append(row)
-                for name, score in row_scores.items():
+                for name in score_columns:
+                    value, score = summary.extra.get(name), None
+                    try:
+                        score = (
+                            None if str(value).strip().lower() in ("nan", "none", "null", "") else cell_number(value)
+                        )
+                    except ValueError as error:
+                        problems[name, str(error)[:200]] += 1
                     score_of.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
         for (column, message), count in problems.items():
             faults.append(Fault(file_name(path), None, column, message + (f" ({count} rows)" if count > 1 else "")))
     if faults:
         raise InputError(faults)
-    tally.scores = {
-        name: len(flat) - sum(score is not None for score in by_item.values()) for name, by_item in score_of.items()
-    }
+    lines = [f"{len(flat)} rows ({', '.join(f'{count} {cut}' for cut, count in sorted(cuts.items()))})"]
+    lines += [f"rows {what}: {counts[name]}" for name, what in _COUNTED.items() if counts[name]]
+    if ungrouped:
+        listed = ", ".join(f"{name} ({count})" for name, count in sorted(ungrouped.items()))
+        lines.append(f"rows by summarizers without a group (excluded): {listed}")
+    for name, by_item in score_of.items():
+        counts[name] = len(flat) - sum(score is not None for score in by_item.values())
+        lines.append(f"missing scores of {name}: {counts[name]}")
     released = {name: list(_judgments(name, by_item)) for name, by_item in score_of.items()}
-    return Benchmark(load(flat).with_card(name=form.name), released, tally)
+    return Benchmark(load(flat).with_card(name=form.name), released, lines, counts + ungrouped)
 
 
-Problem = tuple[str, str]
-"""A column and a message."""
-
-
-def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
-    """Return the metadata of a summary, including its dataset and cut, and any problems."""
+def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the metadata of a summary, including its dataset and cut, and problems as (column, message)."""
     cells, problems = summary.extra, []
     model = re.sub(r"#\d+$", "", summary.system)
     about = {} if model.startswith(CLAIM_SYSTEM) else {"model": model}
@@ -219,28 +205,6 @@ def _metadata(form: Claims, summary: Summary, split: str | None) -> tuple[dict[s
     elif expected not in (None, cut):
         problems.append(("cut", f"is {given!r}, but the file was given as that of {expected}"))
     return {"dataset": form.name, **about, "cut": cut or ""}, problems
-
-
-def _scores(summary: Summary, columns: Sequence[str]) -> tuple[dict[str, float | None], list[Problem]]:
-    """Return the scores of a row by column (None for an absent score) and any problems."""
-    scores: dict[str, float | None] = {}
-    problems: list[Problem] = []
-    for name in columns:
-        value = summary.extra.get(name)
-        scores[name] = None
-        if is_empty(value) or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
-            continue
-        try:
-            number = float(value)  # type: ignore[arg-type] # TypeError is caught
-        except (TypeError, ValueError, OverflowError):
-            shown = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of many digits"
-            problems.append((name, f"is {shown[:80]}, which is not a score; give a number, or leave it empty"))
-            continue
-        if math.isinf(number):
-            problems.append((name, "is infinite; leave it empty if there is no score"))
-        elif not math.isnan(number):
-            scores[name] = number
-    return scores, problems
 
 
 def _judgments(name: str, scores: Mapping[tuple[str, str], float | None]) -> Iterator[Judgment]:
