@@ -244,12 +244,9 @@ def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Pat
     decide = ("annotate", "adjudicate", work / "key_facts", "--set", task, "--answer")
     answers = CampaignFolder(work / "alignment").owner
     assert summeter(*decide, json.dumps({"values": {"significant": False, "correct": True, "relevant": True}})) == 0
-    # Without the key fact, there is less to align. The finished campaign is kept, and returns when the decision does.
-    with pytest.raises(WaitingError, match=r"alignment has 0 of .* [1-9]\d* answers and 0 decisions .* are kept in "):
+    # Without the key fact, there is less to align, which would lose the answers.
+    with pytest.raises(UsageError, match=r"alignment was created with .* lose its [1-9]\d* answers and 0 decisions"):
         done(tmp_path, given)
-    (kept,) = (work / "kept").iterdir()
-    assert CampaignFolder(kept).owner == answers
-    assert CampaignFolder(work / "alignment").owner != answers
     assert summeter(*decide, json.dumps({"values": {"significant": True, "correct": True, "relevant": True}})) == 0
     again = done(tmp_path, given)
     assert CampaignFolder(work / "alignment").owner == answers
@@ -419,16 +416,15 @@ async def decide(link: str, labels: list[str]) -> None:
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_a_finished_campaign_is_kept(judged: Path, again: bool) -> None:
+def test_a_finished_campaign_stays(judged: Path, again: bool) -> None:
     task = CampaignFolder(campaign_of(judged)).tasks.work[0].key
     assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", "ben") == 0
     if not again:
         (judged.parent / "bench.yaml").write_text(CHAIN.replace("answers_per_item: 2", "answers_per_item: 1"))
     log = (campaign_of(judged) / "events.sqlite").read_bytes()
     run = ("bench", "run", judged.parent / "bench.yaml", "-o", judged)
-    assert summeter(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 130)
-    (kept,) = [campaign_of(judged)] if again else (campaign_of(judged).parent / "kept").iterdir()
-    assert (kept / "events.sqlite").read_bytes() == log
+    assert summeter(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 2)
+    assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
 
 
 def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None:
@@ -439,10 +435,8 @@ def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None
     task = CampaignFolder(folder).tasks.work[0].key
     decision = json.dumps({"values": {"label": "supported"}})
     assert summeter("annotate", "adjudicate", folder, "--set", task, "--answer", decision) == 0
-    done(tmp_path / "a", settings(campaigns=campaigns))
-    (kept,) = (folder.parent / "kept").iterdir()
-    with CampaignService(CampaignFolder(kept), readonly=True) as service:
-        assert service.state.adjudicated[task].answer.values == {"label": "supported"}
+    with pytest.raises(UsageError, match="0 answers and 1 decisions"):
+        done(tmp_path / "a", settings(campaigns=campaigns))
     people = settings(campaigns=campaigns, simulate=None, campaign={"platform": {"accounts": ["anna", "ben", "cleo"]}})
     with pytest.raises(WaitingError):
         done(tmp_path / "b", people)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -76,10 +75,9 @@ MADE = "made.json"
 """File in a campaign's folder with a hash of the settings and data, and the length of the log after creation."""
 ANSWERS = "answers"
 """Field of the manifest with hashes of the answers and decisions behind the labels, by campaign folder."""
-VALIDATED, PLANNED, SIMILAR, KEPT = "validated", "plans", "similar", "kept"
-"""Folders of the data with validated key facts, of the campaign files, of the scores of similar sentences, and of
-finished campaigns with other settings or data."""
-RESERVED = frozenset({VALIDATED, PLANNED, SIMILAR, KEPT})
+VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
+"""Folders of the data with validated key facts, of the campaign files, and of the scores of similar sentences."""
+RESERVED = frozenset({VALIDATED, PLANNED, SIMILAR})
 SHOWN: tuple[Show, ...] = get_args(Show)
 LOCAL = "local/"
 TEXT_TASKS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
@@ -285,8 +283,6 @@ class _Campaigns:
 
     def __init__(self, settings: AnnotateSettings, context: StepContext) -> None:
         self.settings, self.work, self.log = settings, context.work.resolve(), context.log
-        self.kept: list[str] = []
-        """A sentence about each finished campaign that was set aside."""
         self.network = None if settings.embed is None else embedder(settings.embed)
 
     def create(self, plan: PlannedCampaign, data: Dataset, source: Path) -> list[Path]:
@@ -310,13 +306,7 @@ class _Campaigns:
                 made["simulate"] = [simulated.model_dump(mode="json"), self.settings.adjudicate]
                 made["files"] = {path.as_posix(): hash_of(path) for path in self.settings.files()}
             folder, key = self.work / name, digest(made)
-            kept = self.work / KEPT / f"{name}.{key[:12]}"
-            if self._set_aside_unless_current(folder, key):
-                pass
-            elif kept.is_dir():  # a change was undone
-                shutil.rmtree(folder, ignore_errors=True)  # the campaign with the change, which has no answers
-                kept.rename(folder)
-            else:
+            if not self._is_current(folder, key):
                 if network is not None:
                     scores = self.work / SIMILAR / f"{plan.name}.jsonl"
                     write_scores(scores, plan.task_type, data, network, language=str(fields.get("language", "en")))
@@ -380,12 +370,11 @@ class _Campaigns:
             )
         return list(shares)
 
-    def _set_aside_unless_current(self, folder: Path, key: str) -> bool:
+    def _is_current(self, folder: Path, key: str) -> bool:
         """Return whether a campaign with these settings and data exists.
 
-        Returns False if there is no campaign or if it may be replaced. A finished campaign of annotators with other
-        settings or data is moved to `KEPT`, from where it returns if the change is undone. Raises UsageError if such a
-        campaign has new answers or decisions but is not finished.
+        Returns False if there is no campaign or if it may be replaced. Raises UsageError if a campaign with other
+        settings or data has answers or decisions of people.
         """
         if not folder.is_dir():
             return False
@@ -397,23 +386,12 @@ class _Campaigns:
             people = service.state.people.values()
             answers = sum(answer.seq > made["events"] for person in people for answer in person.answers.values())
             decisions = sum(decision.seq > made["events"] for decision in service.state.adjudicated.values())
-        if not answers and not decisions:
-            return False
-        work = f"{answers:,} answers and {decisions:,} decisions"
-        if made["key"] is None or _remaining_work([folder], self.settings.adjudicate):
+        if answers or decisions:
             raise UsageError(
                 f"annotate: {folder} was created with different settings, data or validated key facts. A new campaign "
-                f"would lose its {work}. Fix: undo the change (`summeter annotate adjudicate` shows decisions about "
-                "key facts), finish the campaign first, or move that folder away to start over"
+                f"would lose its {answers:,} answers and {decisions:,} decisions. Fix: undo the change (`summeter "
+                "annotate adjudicate` shows decisions about key facts), or move that folder away to start over"
             )
-        kept = self.work / KEPT / f"{folder.name}.{made['key'][:12]}"
-        kept.parent.mkdir(exist_ok=True)
-        folder.rename(kept)
-        self.kept.append(
-            f"{folder.name} is a new campaign because settings, data or validated key facts have changed. The {work} "
-            f"of the finished one are kept in {kept}, and count again if the change is undone"
-        )
-        self.log({"kept": self.kept[-1]})
         return False
 
     def _build(self, folder: Path, fields: Json, key: str) -> None:
@@ -586,10 +564,7 @@ def _annotate(inputs: Inputs, settings: AnnotateSettings, context: StepContext) 
             "attention.pass_share to 0 so that no annotator is excluded"
         )
     if remaining:
-        raise WaitingError(
-            f"annotate is waiting: {'; '.join(remaining)}. Run the command again when this is done"
-            + "".join(f". {sentence}" for sentence in campaigns.kept)
-        )
+        raise WaitingError(f"annotate is waiting: {'; '.join(remaining)}. Run the command again when this is done")
     models = {} if campaigns.network is None else {"embed": campaigns.network.id}
     return _import_labels(data, changes, plans, {plan.name: folders[plan.name] for plan in plans}, models, context)
 
