@@ -156,21 +156,15 @@ def _pattern(entity: Entity, spelling: str) -> re.Pattern[str]:
 
 
 class Collector:
-    """Collects the distinct texts and numbers of a document, without changing them."""
+    """Collects the distinct texts of a document, without changing them."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
-        self.numbers: dict[int | float, str] = {}
 
     def text(self, where: str, text: str, /) -> Masked:
         """Record a text."""
         self.texts.setdefault(text, where)
         return Masked(text)
-
-    def number(self, where: str, number: int | float, /) -> Any:
-        """Record a number of a column."""
-        self.numbers.setdefault(number, where)
-        return number
 
 
 class Masker:
@@ -196,20 +190,9 @@ class Masker:
         """Mask a text."""
         return mask(text, occurrences(text, self.spellings), self.numbers)
 
-    def number(self, _where: str, number: int | float, /) -> Any:
-        """Replace a phone number or a code by a placeholder; return other numbers unchanged."""
-        if isinstance(number, float) and not number.is_integer():
-            return number
-        digits = str(int(number))
-        codes = {
-            entity: texts for entity, texts in self.spellings.items() if entity.category in ("PHONENUMBER", "CODE")
-        }
-        masked = mask(digits, occurrences(digits, codes), self.numbers).text
-        return number if masked == digits else masked
-
 
 Transform = Collector | Masker
-"""Receives every text and number of a document with its location, and returns the replacement."""
+"""Receives every text of a document with its location, and returns the replacement."""
 
 
 def copy_id(doc_id: str) -> str:
@@ -220,8 +203,8 @@ def copy_id(doc_id: str) -> str:
 def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool = False) -> Dataset:
     """Apply the transform of each document to all its texts, and adjust offsets in judgments.
 
-    `transforms` maps ids of documents to transforms. With `pairs`, the documents are kept, and redacted copies without
-    summaries and judgments are added.
+    `transforms` maps ids of documents to transforms. Of the columns, only those that steps wrote are kept. With
+    `pairs`, the documents are kept, and redacted copies without summaries and judgments are added.
     """
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
@@ -252,10 +235,11 @@ def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool =
             fresh["references" if label == "reference" else "key_facts"] = tuple(replaced)
         for summary in () if pairs else document_summaries:
             text = masked[document.id, summary.system] = transform.text(f"summary by {summary.system}", summary.text)
-            columns = _columns(transform, f"column of {summary.system}", summary.extra, SUMMARY_COLUMNS)
+            columns = {name: value for name, value in summary.extra.items() if name in SUMMARY_COLUMNS}
             changes = {"text": text.text, "sentences": text.map_spans(summary.sentences), "extra": columns}
             summaries.append(Summary(**{**dict(summary), **changes}))
-        extra = _columns(transform, "column", document.extra, DOCUMENT_COLUMNS) | {"redaction": "redacted"}
+        extra = {name: value for name, value in document.extra.items() if name in DOCUMENT_COLUMNS}
+        extra |= {"redaction": "redacted"}
         extra |= {"original": document.id} if pairs else {}
         documents[new_id] = Document(**{**dict(document), **fresh, "extra": extra})
         if document.id in origins:
@@ -267,32 +251,6 @@ def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool =
             moved = [_judgment(name, row, transforms, data.documents, documents, masked) for row in moved]
         fresh_data = fresh_data.with_judgments(name, moved)
     return fresh_data
-
-
-def _columns(transform: Transform, where: str, columns: Mapping[str, Any], unchanged: frozenset[str]) -> dict[str, Any]:
-    return {name: value if name in unchanged else _nested(transform, where, value) for name, value in columns.items()}
-
-
-def _nested(transform: Transform, where: str, value: Any) -> Any:
-    """Replace the strings, numbers and keys in a nested value.
-
-    Keys that become equal are numbered, as in `NAME (2)`.
-    """
-    if isinstance(value, str):
-        return transform.text(where, value).text
-    if isinstance(value, Mapping):
-        names = {name: transform.text(where, str(name)).text for name in value}
-        taken = {new for name, new in names.items() if new == name}
-        for name, new in names.items():
-            if new != name:
-                count = 1
-                while names[name] in taken:
-                    names[name] = f"{new} ({(count := count + 1)})"
-                taken.add(names[name])
-        return {names[name]: _nested(transform, where, each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_nested(transform, where, each) for each in value]
-    return transform.number(where, value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _origin(transform: Transform, origin: FactOrigin) -> FactOrigin:

@@ -1,6 +1,7 @@
 """The step `redact`: replace personal data by numbered placeholders.
 
 Documents, summaries, references and key facts are redacted. An entity has the same number in all texts of a document.
+Columns that no step wrote are left out, because they may identify a document (a title, an address).
 Judgments stay valid: spans of evidence and claims are adjusted, lists of key facts get the id of the new texts, and
 reasons are masked too.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -30,7 +31,17 @@ from summeter.benchmark.redaction.masking import (
     rewrite,
 )
 from summeter.benchmark.select import source_of
-from summeter.benchmark.step import Inputs, Package, Result, Step, StepContext, StepSettings, WaitingError
+from summeter.benchmark.step import (
+    DOCUMENT_COLUMNS,
+    SUMMARY_COLUMNS,
+    Inputs,
+    Package,
+    Result,
+    Step,
+    StepContext,
+    StepSettings,
+    WaitingError,
+)
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults
@@ -130,6 +141,7 @@ def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Re
         "entities_per_text": round(by_category.total() / len(maskers), 2),
         "reviewed": None if settings.review is None else dict(sorted(decisions.items())),
         "leaks": dict(sorted(Counter(leak.kind for leak in leaks).items())),
+        "columns_left_out": _columns_left_out(data, maskers),
     }
     packages = PACKAGES if recognize else ()
     return replace(result, counts={"redacted": len(maskers), **result.counts}, packages=packages, details=details)
@@ -149,6 +161,16 @@ def _find_entities(collected: Collector, recognize: Recognizer | None, settings:
                 entity = by_spelling.setdefault(spelling.casefold(), Entity.of(category, spelling))
                 spellings.setdefault(entity, set()).add(spelling)
     return spellings
+
+
+def _columns_left_out(data: Dataset, redacted: Container[str]) -> list[str]:
+    """Return the columns of the redacted documents and their summaries that no step wrote."""
+    columns = set()
+    for document, summaries in data.items():
+        if document.id in redacted:
+            columns |= document.extra.keys() - DOCUMENT_COLUMNS
+            columns |= {name for summary in summaries for name in summary.extra.keys() - SUMMARY_COLUMNS}
+    return sorted(columns)
 
 
 # ---- leaks ----
@@ -177,8 +199,6 @@ def _find_leaks(data: Dataset, masked: Mapping[str, Spellings], recognize: Recog
         for text, where in texts.items():
             for kind, leak in remaining_data(text, recognize, entities):
                 yield Leak(doc_id, where, kind, leak)
-        for number, where in collected[doc_id].numbers.items():
-            yield Leak(doc_id, where, "number", str(number))
         names: dict[str, str] = {}
         for record in records[doc_id]:
             for where, name in _all_texts(record.model_dump(mode="json"), ""):
@@ -281,8 +301,8 @@ def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Cou
             decisions[decision] += 1
             if decision == MASK:
                 entity = Entity.of(cast("Category", category), row["same_as"] or row["text"])
-                texts = [*collectors[doc_id].texts, *map(str, collectors[doc_id].numbers)]
                 for name in ("text", "same_as"):
+                    texts = collectors[doc_id].texts
                     if row[name] and not any(occurrences(text, {entity: {row[name]}}) for text in texts):
                         faults.fail(line, name, f"is {row[name]!r}, which occurs in no text of {doc_id!r}")
                 entities[doc_id].setdefault(entity, set()).add(row["text"])
