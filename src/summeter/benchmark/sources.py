@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults
-from summeter.data.formats import TABLES, Row, file_name, format_of, read_rows
+from summeter.data.flat import splitter_of
+from summeter.data.folder import Card
+from summeter.data.formats import file_name, format_of, read_rows
 from summeter.data.hub import fetch, is_address
-from summeter.records import InputError
-from summeter.records.text import SHARE, read_share
+from summeter.data.intake import Intake
+from summeter.data.layout import PEEKED
+from summeter.data.rows import Columns
 from summeter.text.ngrams import words
 
 _SUMMARY_FIELDS = ("system", "category", "summary", "sentences", "human")
@@ -30,46 +32,29 @@ def read_documents(source: str | Path) -> Dataset:
         data = load(source)
         return Dataset(data.documents, (), {}, data.card, data.warnings, fact_origins=data.fact_origins)
     paths = fetch(source).files if is_address(source) else (source,)
-    rows: list[tuple[str, Row]] = []
-    for path in paths:
-        faults = Faults(file_name(path))
-        kind = format_of(path)
-        for row in read_rows(path, faults, kind):
-            share = {SHARE: read_share(row.cells[SHARE])} if kind in TABLES and SHARE in row.cells else {}
-            rows.append((faults.file, row._replace(cells={**row.cells, **share})))
-        faults.stop()
-    try:
-        data = load([_document_row(row.cells, number) for number, (_, row) in enumerate(rows)])
-    except InputError as error:
-        locations = {number: (name, row.line) for number, (name, row) in enumerate(rows, 1)}
-        unknown = file_name(source), None
-        raise InputError(
-            [
-                fault._replace(file=file, line=line)
-                for fault in error.faults
-                for file, line in [locations.get(fault.line or 0, unknown)]
-            ]
-        ) from error
+    faults, columns = Faults(file_name(paths[0])), Columns(None)
+    rows = [row for path in paths for row in read_rows(path, faults.of(file_name(path)), format_of(path))]
+    for number, row in enumerate(rows, 1):
+        fields = {name: value for name, value in row.cells.items() if value is not None and name not in _SUMMARY_FIELDS}
+        # An empty summary by a system of the row's own, because several rows may have the same document.
+        rows[number - 1] = row._replace(cells={**fields, "system": f"row {number}", "summary": ""})
+    columns.recognise(rows[:PEEKED], faults)
+    intake = Intake(faults, columns, "en")
+    for row in rows:
+        intake.take(row)
+    content = intake.finish()
     extra: dict[str, dict[str, Any]] = {}
-    for summary in data.summaries:
+    for summary in content.summaries:
         common = extra.setdefault(summary.document_id, summary.extra)
         extra[summary.document_id] = {
             name: value for name, value in common.items() if name in summary.extra and summary.extra[name] == value
         }
     documents = {
         doc_id: document.model_copy(update={"extra": extra.get(doc_id, {})})
-        for doc_id, document in data.documents.items()
+        for doc_id, document in content.documents.items()
     }
-    return Dataset(documents, (), {}, data.card, data.warnings)
-
-
-def _document_row(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Return the row with an empty summary by a system that is unique to the row.
-
-    Several rows may then have the same document.
-    """
-    fields = {name: value for name, value in row.items() if value is not None and name not in _SUMMARY_FIELDS}
-    return {**fields, "system": f"row {number}", "summary": ""}
+    card = Card(name="rows", splitter=splitter_of("en"), columns=columns.renamed)
+    return Dataset(documents, (), {}, card)
 
 
 def truncate(text: str, max_words: int | None) -> tuple[str, int]:
