@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import threading
 from html import unescape
 from pathlib import Path
@@ -176,6 +177,19 @@ def test_the_index_of_a_run_that_goes_on_is_kept_for_a_while(tmp_path: Path) -> 
     judge(0)
     assert not index.current()
     index.close()
+
+
+def test_a_running_run_that_is_replaced_is_read_again(tmp_path: Path) -> None:
+    async def fetch() -> None:
+        fake.make(tmp_path / "run", status="running")
+        async with TestClient(TestServer(make_app(tmp_path))) as client:
+            assert len(shown(await (await client.get("/run/run")).text())) == 4
+            shutil.rmtree(tmp_path / "run")
+            fake.make(tmp_path / "run", fake.ROWS[:2], status="running")
+            reply = await client.get("/run/run")
+            assert (reply.status, shown(await reply.text())) == (200, ["cedar bridge", "aster bridge"])
+
+    asyncio.run(fetch())
 
 
 def test_a_run_is_shown_while_the_index_of_another_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,7 +230,8 @@ class ProgressTable:
 
     def items(self) -> Iterator[ItemKey]:
         """Yield the item of every row."""
-        return map(self.item, range(len(self)))
+        columns = (column.labels() for column in (self.document, self.system, self.rival))
+        return ((document or "", system or "", rival) for document, system, rival in zip(*columns, strict=True))
 
     def keys(self) -> Keys:
         """Return an array of the hashes of the items of all rows."""

@@ -33,7 +33,7 @@ from summeter.runs.readers import Known, RunReader, SummaryReader, human_reader,
 from summeter.runs.run import RunFolder, read_manifest
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, Records, Score, ScoreTable, SystemTable
-from summeter.scoring.table import Categorical, Question
+from summeter.scoring.table import Categorical, Question, Vocabulary
 from summeter.stats.base import Ints
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ MAX_WORDS = 50
 """Number of words that a search may have; each is a condition of a query."""
 KEPT = 60.0
 """Number of seconds for which the index of a run that is still running is kept, whatever was judged since."""
-LAYOUT = 1
+LAYOUT = 2
 """Changes with the tables below, so that older indexes are replaced."""
 _MEMORY = "400MB"
 _BATCH = 5000
@@ -57,13 +57,15 @@ CREATE TABLE facts (list_id VARCHAR, record VARCHAR);
 CREATE TABLE scores (item INTEGER, question INTEGER, model VARCHAR, value DOUBLE, n BIGINT, missing BIGINT,
     status VARCHAR, reason VARCHAR);
 CREATE TABLE lines (item INTEGER, people BOOLEAN, file INTEGER, start BIGINT, length BIGINT);
-CREATE TEMP TABLE judged (item INTEGER, judge INTEGER, aspect VARCHAR, unit VARCHAR, "index" BIGINT, list_id VARCHAR,
-    status VARCHAR, error_type VARCHAR, label DOUBLE);
-CREATE TEMP TABLE votes (item INTEGER, aspect VARCHAR, unit VARCHAR, "index" BIGINT, list_id VARCHAR, label DOUBLE);
+CREATE TEMP TABLE judged (item INTEGER, judge INTEGER, status INTEGER, error_type INTEGER, aspect INTEGER, unit INTEGER,
+    "index" BIGINT, list_id INTEGER, label DOUBLE);
+CREATE TEMP TABLE votes (item INTEGER, aspect INTEGER, unit INTEGER, "index" BIGINT, list_id INTEGER, label DOUBLE);
 """
+_UNIT = ("aspect", "unit", "index", "list_id")
+# Strings of judgments are stored as their numbers in `about["names"]`.
 _JUDGMENTS = """
 CREATE TABLE judgments AS SELECT item, judge, judged.status, CASE WHEN judged.label = 0 THEN error_type END error_type,
-    judged.label = 0 AND aspect = 'faithfulness' AS wrong, coalesce(judged.label <> votes.label, FALSE) AS differs
+    judged.label = 0 AND aspect = ? AS wrong, coalesce(judged.label <> votes.label, FALSE) AS differs
 FROM judged LEFT JOIN votes USING (item, aspect, unit, "index", list_id) ORDER BY item
 """
 
@@ -130,10 +132,13 @@ class RunIndex:
 
     def current(self) -> bool:
         """Return whether the files of the run are unchanged, or whether it is too early to build the index again."""
-        folder = self.run.folder
-        # A run that has ended in the meantime is shown as it is now.
-        running = self.run.manifest.status == "running" and read_manifest(folder).status == "running"
-        return (running and time.monotonic() - self._begun < self.kept) or self.stamp == stamp(folder)
+        folder, manifest = self.run.folder, self.run.manifest
+        if manifest.status == "running" and time.monotonic() - self._begun < self.kept:
+            now = read_manifest(folder)
+            # A run that has ended in the meantime, or was started anew, is shown as it is now.
+            if (now.status, now.created) == ("running", manifest.created):
+                return True
+        return self.stamp == stamp(folder)
 
     def close(self) -> None:
         """Close the file."""
@@ -205,17 +210,21 @@ class RunIndex:
         if filters.judge:
             judged["judge = ?"] = self.judges.get(filters.judge, -1)
         if filters.status:
-            judged["status = ?"] = filters.status
-        if filters.error:
-            judged["wrong = ?" if filters.error == "any" else "error_type = ?"] = (
-                filters.error == "any" or filters.error
-            )
+            judged["status = ?"] = self._number(filters.status)
+        if filters.error == "any":
+            judged["wrong = ?"] = True
+        elif filters.error:
+            judged["error_type = ?"] = self._number(filters.error)
         if filters.people:
             judged["differs = ?"] = True
         if judged:
             found = f"SELECT item FROM judgments WHERE {' AND '.join(judged)}"  # noqa: S608 - values are bound
             add(f"item IN ({found})", *judged.values())
         return f"WHERE {' AND '.join(conditions)}" if conditions else "", values
+
+    def _number(self, name: str) -> int:
+        names: list[str] = self.about["names"]
+        return names.index(name) if name in names else -1
 
     def items(self, numbers: Sequence[int], judge: str = "") -> ItemList:
         """Return summaries with their documents and judgments, in this order.
@@ -316,7 +325,10 @@ class _Builder:
         self.connection, self.run = connection, run
         self.documents: dict[str, int] = {}
         self.systems: dict[str, int] = {}
-        self.domains: dict[str, None] = {}
+        self.domains: dict[str, str] = {}
+        self.names = Vocabulary()
+        judges = Vocabulary((judge.signature, at) for at, judge in enumerate(run.manifest.judges))
+        self.numbers = {"signature": judges, "list_id": Vocabulary()}
         # For each summary: the numbers of its document and its system
         self.keys = np.zeros(0, np.int64)
 
@@ -329,7 +341,7 @@ class _Builder:
             yield document
             number = self.documents[document.id] = len(self.documents)
             if document.domain is not None:
-                self.domains[document.domain] = None
+                self.domains[document.id] = document.domain
             words = f"{document.id} {document.text}".lower()
             _append(documents, number, document.id, document.domain, words, document.model_dump_json())
             for summary in of_document:
@@ -391,9 +403,9 @@ class _Builder:
         votes = JudgmentTable.read(run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl")
         for level, aspect in VOTED:
             if (rows := block_rows(votes, aspect, level)) is not None:
-                self._judgments("votes", merged_rows(rows, aspect, People())[0], ("aspect", "unit", "index", "list_id"))
-        totals = RunTotals.of(self._stored(run.tables()), run.reduce, run.domains(), run.seed, run.partial)
-        self.connection.execute(_JUDGMENTS)
+                self._judgments("votes", merged_rows(rows, aspect, People())[0], _UNIT)
+        totals = RunTotals.of(self._stored(run.tables()), run.reduce, self.domains, run.seed, run.partial)
+        self.connection.execute(_JUDGMENTS, [self.names["faithfulness"]])
         scores = totals.scores
         questions = scores.questions()
         of = np.zeros(len(scores), np.int64)
@@ -412,7 +424,8 @@ class _Builder:
             "judged": sorted({(key.judge, key.signature, key.aspect) for key in totals.tally}),
             "files": [[str(file.relative_to(run.folder)) for file in reader.known[0]] for reader in readers],
             "systems": list(self.systems),
-            "domains": list(self.domains),
+            "domains": list(dict.fromkeys(self.domains.values())),
+            "names": list(self.names),
             "errors": sorted({key.error_type for key in totals.tally if key.wrong and key.error_type}),
             "statuses": totals.statuses,
             "people": bool(self.connection.execute("SELECT count(*) FROM votes").fetchall()[0][0]),
@@ -422,29 +435,22 @@ class _Builder:
 
     def _stored(self, tables: Iterable[JudgmentTable]) -> Iterator[JudgmentTable]:
         """Yield the tables, and store their rows."""
-        number = {judge.signature: at for at, judge in enumerate(self.run.manifest.judges)}
-        columns = ("judge", "aspect", "unit", "index", "list_id", "status", "error_type")
         for table in tables:
-            self._judgments("judged", table, columns, number)
+            self._judgments("judged", table, ("signature", "status", "error_type", *_UNIT))
             yield table
 
-    def _judgments(
-        self, into: str, table: JudgmentTable, columns: Sequence[str], judges: Mapping[str, int] | None = None
-    ) -> None:
+    def _judgments(self, into: str, table: JudgmentTable, columns: Sequence[str]) -> None:
         """Store the columns of judgments and their labels; a pair is stored for both summaries."""
         for system in (table.system, table.rival):
             item = self._items(table.document, system)
             rows = table.take(item >= 0)
             cells: list[Any] = [item[item >= 0]]
             for name in columns:
-                column = rows.signature if name == "judge" else getattr(rows, name)
-                if name == "judge" and judges is not None:
-                    numbers = np.array([judges.get(signature or "", -1) for signature in column.names], np.int64)
-                    cells.append(numbers[column.codes])
-                elif name == "list_id":  # a join needs a value
-                    cells.append(np.array([each or "" for each in column.names], object)[column.codes])
-                else:
-                    cells.append(column.labels() if isinstance(column, Categorical) else column)
+                column = getattr(rows, name)
+                if isinstance(column, Categorical):
+                    numbers = self.numbers.get(name, self.names)
+                    column = np.array([numbers[each] for each in column.names], np.int32)[column.codes]
+                cells.append(column)
             self._insert(into, [*cells, rows.label])
 
 

@@ -23,7 +23,7 @@ from summeter.runs.manifest import Manifest
 from summeter.runs.run import read_manifest
 from summeter.scoring import SystemTable
 from summeter.scoring.systems import SystemScore
-from summeter.view.index import MAX_WORDS, PAGE, Filters, RunIndex
+from summeter.view.index import MAX_WORDS, PAGE, Filters, RunIndex, stamp
 
 HOST = "127.0.0.1"
 TEMPLATES = Path(__file__).parent / "templates"
@@ -133,12 +133,26 @@ class _Site:
         async with self.locks[folder]:  # a large index is built only once
             return await asyncio.to_thread(self._run, name, folder, Filters(**given), page)
 
-    def _run(self, name: str, folder: Path, filters: Filters, page: int) -> web.Response:
+    def _index(self, folder: Path) -> RunIndex:
+        """Return the index of a run, which is built again if the run has changed."""
         index = self.indexes.get(folder)
         if index is None or not index.current():
             if index is not None:
                 self.indexes.pop(folder).close()
             index = self.indexes[folder] = RunIndex(folder, self.note)
+        return index
+
+    def _run(self, name: str, folder: Path, filters: Filters, page: int) -> web.Response:
+        index = self._index(folder)
+        try:
+            return self._summaries(index, name, filters, page)
+        except InputError:
+            if index.stamp == stamp(folder):
+                raise
+            self.indexes.pop(folder).close()  # the files that the index refers to were replaced
+            return self._summaries(self._index(folder), name, filters, page)
+
+    def _summaries(self, index: RunIndex, name: str, filters: Filters, page: int) -> web.Response:
         total, numbers = index.find(filters, (page - 1) * PAGE)
         last = max(1, -(-total // PAGE))
         if page > last:
@@ -146,7 +160,7 @@ class _Site:
         steps = {"First": 1, "Previous": page - 1, "Next": page + 1, "Last": last}
         values: dict[str, Any] = {
             "title": name,
-            "one": folder == self.root,
+            "one": index.run.folder == self.root,
             "manifest": index.run.manifest,
             "time": index.time,
             "kept": round(index.kept),
