@@ -184,7 +184,7 @@ class TestRows:
             ({"speaker": ["A"], "utt": ["x", "y"]}, None),
             ({"document": "x", "references": [1]}, "references[0]"),
             ({"document": " "}, "document"),
-            ({"id": "1", "document": "another text"}, "doc_id"),
+            ({"id": "1", "document": "another text"}, "document"),
         ],
     )
     def test_faults_by_line(self, tmp_path: Path, row: dict[str, Any], field: str | None) -> None:

@@ -86,6 +86,12 @@ class Intake:
         self._columns.note(cells)
         self._settle(row, cells, faults)
 
+    def refuse(self, row: Row, field: str | None, message: str) -> None:
+        """Record a fault of a flat row, which is not read."""
+        self._faults.of(row.file).add(row.line, field, message)
+        if read_share(row.cells.get(SHARE)) is False:
+            self._withhold(row.cells, as_text=row.as_text)
+
     def convert(self, preset: Preset, joined: Joined) -> None:
         """Read a row in the layout of a preset."""
         row, faults = joined.row, self._faults.of(joined.row.file)

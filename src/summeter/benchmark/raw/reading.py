@@ -18,9 +18,10 @@ from typing import Any, Literal, NamedTuple
 
 from summeter.benchmark.raw.cleaning import PAGE, clean, decode
 from summeter.data.faults import Faults
-from summeter.data.formats import TABLES, format_of, read_rows
+from summeter.data.formats import TABLES, Row, format_of, read_rows
 from summeter.data.hub import fetch, is_address
-from summeter.data.rows import Columns, check
+from summeter.data.intake import Intake
+from summeter.data.rows import Columns
 from summeter.records import InstallError, Parameter, UsageError, describe
 from summeter.records.text import SHARE, is_share, read_share
 
@@ -276,29 +277,32 @@ _Row = tuple[int, Mapping[str, Any]]
 
 
 def _documents(path: str, prefix: str, rows: Sequence[_Row], faults: Faults, *, as_text: bool) -> Iterator[Raw]:
-    """Yield each document in a table once.
-
-    A document is withheld if any of its rows says so.
-    """
-    seen: dict[str, Raw] = {}
-    withheld = set()
+    """Yield each document in a table once. Rows with the same id must have the same text."""
+    intake = Intake(faults, Columns(None), "en")
+    read: dict[str, tuple[int, Counter[str], bool]] = {}
+    """The line, changes and type of the text of each row."""
     for number, (line, cells) in enumerate(rows, 1):
         doc_id = str(next((cells[name] for name in _IDS if cells.get(name) not in (None, "")), f"{prefix}-{number}"))
-        if _is_withheld(cells):
-            withheld.add(doc_id)
-        row_faults = Faults(path)
-        raw = _row_document(cells, (path, line), doc_id, row_faults, as_text=as_text)
-        if raw is None:
-            for fault in row_faults.listed:
-                faults.add(line, fault.field, fault.message)
-        elif raw.id not in seen:
-            seen[raw.id] = raw
-        elif seen[raw.id].text != raw.text:  # a row with the same text belongs to another summary
-            faults.add(
-                line, "doc_id", f"{raw.id!r} is the id of an earlier row with another text. Give each its own id"
-            )
-    for raw in seen.values():
-        yield raw._replace(fields={**raw.fields, SHARE: False}) if raw.id in withheld else raw
+        fields = {name: cell for name, cell in cells.items() if name in _DOCUMENT_FIELDS or is_share(name)}
+        row = Row(path, line, {**fields, "doc_id": doc_id, "system": str(number), "summary": "-"}, as_text)
+        try:
+            text, turns = _row_text(cells)
+        except ValueError as error:
+            intake.refuse(row, None, str(error))
+            continue
+        text, changes = clean(text)
+        read[str(number)] = line, changes, turns
+        if text:
+            intake.take(row._replace(cells={**row.cells, "document": text}))
+        else:
+            intake.refuse(row, "document", "contains no text")
+    if (content := intake.batch()) is None:
+        return
+    first_of = {summary.document_id: summary.system for summary in reversed(tuple(content.summaries))}
+    for document in content.documents.values():
+        line, changes, turns = read[first_of[document.id]]
+        given = {name: value for name in _DOCUMENT_FIELDS if (value := getattr(document, name, None)) not in (None, ())}
+        yield Raw(document.id, document.text, (path, line), given, {}, changes, turns)
 
 
 def _one_dialogue(path: str, doc_id: str, turns: Sequence[_Row], faults: Faults) -> Raw:
@@ -306,38 +310,8 @@ def _one_dialogue(path: str, doc_id: str, turns: Sequence[_Row], faults: Faults)
         if column != SHARE or not (cell is None or isinstance(cell, bool)):
             faults.fail(line, column, f"is {cell!r}. Give true or false in a column called {SHARE}")
     text, counts = clean("\n".join(_turn_line(cells) or "" for _, cells in turns))
-    fields = {SHARE: False} if any(_is_withheld(cells) for _, cells in turns) else {}
+    fields = {SHARE: False} if any(read_share(cells.get(SHARE)) is False for _, cells in turns) else {}
     return Raw(doc_id, text, (path, None), fields, {}, counts, turns=True)
-
-
-def _is_withheld(cells: Mapping[str, Any]) -> bool:
-    return read_share(cells.get(SHARE)) is False
-
-
-def _row_document(
-    cells: Mapping[str, Any], location: tuple[str, int], doc_id: str, faults: Faults, *, as_text: bool
-) -> Raw | None:
-    """Return the document of a row, or None after adding the faults of the row to `faults`."""
-    line = location[1]
-    try:
-        text, turns = _row_text(cells)
-    except ValueError as error:
-        faults.add(line, None, str(error))
-        return None
-    text, counts = clean(text)
-    if not text:
-        faults.add(line, "document", "contains no text")
-        return None
-    values = {
-        name: cell for name, cell in cells.items() if (name in _DOCUMENT_FIELDS or is_share(name)) and cell is not None
-    }
-    texts = {"doc_id": doc_id, "document": text, "summary": "-"}
-    row = check(line, {**values, **texts}, faults, as_text=as_text)
-    if row is None:
-        return None
-    names = (name for name in _DOCUMENT_FIELDS if name != "reference")
-    fields = {name: value for name in names if (value := getattr(row, name)) is not None}
-    return Raw(str(row.doc_id), text, location, fields, {}, counts, turns)
 
 
 def _turn_line(cells: Any) -> str | None:
