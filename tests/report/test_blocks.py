@@ -92,16 +92,12 @@ def test_strengths(one: Page) -> None:
     assert [one.rank for one in cedar.ranks] == [2, 2, 2, 2, None]
 
 
-def test_heat(one: Page) -> None:
-    heat = one.by_domain[0]
-    assert heat.title == "composite (mock)"
-    assert (heat.rows, heat.columns) == (("news", "booking"), ("aster", "cedar"))
-    values = [[cell and cell.value for cell in row] for row in heat.cells]
-    assert values == [[1.0, pytest.approx(1 / 3)], [None, 1.0]]
-    assert heat.cells[1][0] is not None
-    assert heat.cells[1][0].missing == 1
-    assert heat.lowest == {"cedar": pytest.approx(1 / 3)}  # aster has one domain
-    assert (heat.low, heat.high) == (0, 1)
+def test_domains(one: Page) -> None:
+    figure = next(each for each in one.figures["strengths"] if each.title == "Domains by systems")
+    at = next(at for at, panel in enumerate(figure.panels) if panel.title.startswith("composite"))
+    assert figure.tables[at].heads == ["name", "aster", "aster: n", "cedar", "cedar: n"]
+    assert figure.tables[at].rows == (("news", 1.0, 1, pytest.approx(1 / 3), 1), ("booking", None, 0, 1.0, 1))
+    assert "1 score missing (composite by mock)." in figure.caption
 
 
 def test_failures_are_grouped_most_severe_first(one: Page, two: Page) -> None:
@@ -275,5 +271,11 @@ def test_a_set_of_error_types_counts_for_each_canonical_name() -> None:
         )
         for index, error_type in enumerate(("EntE+OutE", "out-of-context error", "OutE"))
     ]
-    (found,) = error_counts(RunTotals.of([JudgmentTable.of(judgments)], {}, {}, 0).tally)["s"]
+    tally = RunTotals.of([JudgmentTable.of(judgments)], {}, {}, 0).tally
+    (found,) = error_counts(tally)["s"]
     assert (found.unsupported, found.types) == (3, (("out-of-context error", 3), ("entity error", 1)))
+    assert [error_counts(tally, third=third)["s"][0].types for third in (1, 2, 3)] == [
+        (("entity error", 1), ("out-of-context error", 1)),
+        (("out-of-context error", 1),),
+        (("out-of-context error", 1),),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import xml.etree.ElementTree as ET
@@ -39,7 +40,7 @@ def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
-@pytest.mark.parametrize("name", plot.FIGURES)
+@pytest.mark.parametrize("name", sorted(plot.FIGURES.keys() - {"trend"}))
 def test_each_figure_has_a_title_axes_and_n(run: Run, name: str) -> None:
     figure = plot.FIGURES[name](run)
     shown = texts(figure.svg)
@@ -50,7 +51,7 @@ def test_each_figure_has_a_title_axes_and_n(run: Run, name: str) -> None:
             assert axis.label in shown
     everything = " ".join(shown)
     assert re.search(r"n ?= ?\d|sentences\)", everything)
-    assert "95%" in everything or name in {"distributions", "errors", "domains"}
+    assert "95%" in everything or name == "distributions" or isinstance(figure.panels[0], Matrix)
 
 
 def test_the_numbers_are_those_of_scores_and_studies(run: Run) -> None:
@@ -61,7 +62,7 @@ def test_the_numbers_are_those_of_scores_and_studies(run: Run) -> None:
     assert all((row.value, row.low) == (means[row.label].value, means[row.label].low) for row in panel.rows)
     (bars,) = plot.distributions(run, aspect="words").panels
     assert isinstance(bars, Rows)
-    assert bars.axis[1:] == (15, 120)
+    assert (bars.axis.low, bars.axis.high) == (15, 120)
     (scatter,) = plot.agreement(run, aspect="faithfulness").panels
     assert isinstance(scatter, Points)
     assert sum(point.size for point in scatter.points) == 72
@@ -84,6 +85,28 @@ def test_judges_of_several_runs_are_drawn_together(run: Run, tmp_path: Path) -> 
     assert isinstance(panel, Points)
     assert len({point.label for point in panel.points}) == 2
     assert len(plot.intervals([run, other], aspect="faithfulness").panels) == 2
+
+
+def test_a_trend_has_one_line_per_system_or_one_of_all_runs(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="several runs"):
+        plot.trend(run)
+    other = Run(shutil.copytree(run.folder, tmp_path / "other"))
+    figure = plot.trend([run, other])
+    (panel,) = figure.panels
+    assert isinstance(panel, Points)
+    means = {row.system: row for row in run.summary().rows if row.aspect == "composite"}
+    assert {point.line for point in panel.points} == set(means)
+    assert all((point.y, point.low) == (means[point.line].value, means[point.line].low) for point in panel.points)
+    created = run.manifest.created[:10]
+    assert [row[:2] for row in figure.tables[0].rows[:2]] == [("aster", f"A {created}"), ("aster", f"B {created}")]
+    rows = [json.loads(line) for line in bundled().read_text(encoding="utf-8").splitlines()]
+    runs = [
+        evaluate([row for row in rows if row["system"] == name], ["abstractiveness"], out=tmp_path / name)
+        for name in ("aster", "birch")
+    ]
+    (single,) = plot.trend(runs).panels
+    assert isinstance(single, Points)
+    assert [point.label for point in single.points] == ["", "the system of each run"]
 
 
 def test_texts_do_not_overlap() -> None:

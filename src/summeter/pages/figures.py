@@ -65,18 +65,24 @@ def shade(value: float, low: float, high: float) -> int:
 
 
 class Axis(NamedTuple):
-    """An axis from `low` to `high`. The label names the quantity and its unit."""
+    """An axis from `low` to `high`. The label names the quantity and its unit.
+
+    With `names`, the axis has categories: the numbers from 0 on stand for these names.
+    """
 
     label: str
     low: float
     high: float
+    names: tuple[str, ...] = ()
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return the positions and texts of about five round numbers on the axis.
+        """Return the positions and texts of about five round numbers or names on the axis.
 
         >>> [text for _, text in Axis("", 0, 1).ticks()]
         ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']
         """
+        if self.names:
+            return [(float(at), name) for at, name in enumerate(self.names)][:: -(-len(self.names) // 6)]
         span = self.high - self.low
         if not 0 < span < math.inf:
             return [(self.low, f"{self.low:g}")]
@@ -189,12 +195,12 @@ class _Pen:
         """Add a line."""
         self.put("path", d=data, fill="none", stroke=stroke, stroke_width=width, stroke_dasharray=dash)
 
-    def interval(self, low: float, high: float, y: float, *, upright: bool = False) -> None:
+    def interval(self, low: float, high: float, y: float, colour: str = "accent", *, upright: bool = False) -> None:
         """Add an interval with caps: from x = `low` to `high` at y or, if `upright`, the other way round."""
         if upright:
-            self.path(f"M{y:.1f} {low:.1f}V{high:.1f}M{y - 3:.1f} {low:.1f}h6M{y - 3:.1f} {high:.1f}h6", "accent", 1.4)
+            self.path(f"M{y:.1f} {low:.1f}V{high:.1f}M{y - 3:.1f} {low:.1f}h6M{y - 3:.1f} {high:.1f}h6", colour, 1.4)
         else:
-            self.path(f"M{low:.1f} {y:.1f}H{high:.1f}M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8", "accent", 1.4)
+            self.path(f"M{low:.1f} {y:.1f}H{high:.1f}M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8", colour, 1.4)
 
 
 def _xml(text: str) -> str:
@@ -293,7 +299,7 @@ class Point(NamedTuple):
     """A point of a scatter plot.
 
     `low` and `high` are the ends of the interval of `y`. `x` is None if it is unknown. The area of the point shows
-    `size`, its number of items. Points with `joined` are connected by a dashed line.
+    `size`, its number of items. A dashed line connects the points with the same `line`, in the `colour` of the points.
     """
 
     label: str
@@ -303,7 +309,8 @@ class Point(NamedTuple):
     high: float | None = None
     size: int = 1
     filled: bool = True
-    joined: bool = False
+    line: str = ""
+    colour: str = "accent"
 
 
 class Points(NamedTuple):
@@ -328,10 +335,12 @@ class Points(NamedTuple):
     def table(self) -> Table:
         """Return the numbers, one row per point; `n` is its number of items if some point has several."""
         several = any(point.size > 1 for point in self.points)
+        names = dict(enumerate(self.x.names))
         rows = [
-            (point.label, point.x, point.y, point.low, point.high, point.size if several else None)
+            (point.line or point.label, names.get(round(point.x or 0.0), point.x), point.y, point.low, point.high,
+             point.size if several else None)
             for point in self.points
-        ]
+        ]  # fmt: skip
         return _table(self.title, ["name", self.x.label, self.y.label, "low", "high", "n"], rows)
 
     def draw(self, pen: _Pen, left: float, top: float, width: float) -> float:
@@ -370,10 +379,11 @@ class Points(NamedTuple):
             if low < high:
                 ends = f"M{across_panel(low):.1f} {up(low):.1f}L{across_panel(high):.1f} {up(high):.1f}"
                 pen.path(ends, "soft", dash="4 3")
-        joined = sorted((point.x, point.y) for point in self.points if point.joined and point.x is not None)
-        if len(joined) > 1:
-            data = "L".join(f"{across_panel(x):.1f} {up(y):.1f}" for x, y in joined)
-            pen.path(f"M{data}", "accent", dash="4 3")
+        for name, colour in dict.fromkeys((point.line, point.colour) for point in self.points if point.line):
+            line = sorted((point.x, point.y) for point in self.points if point.line == name and point.x is not None)
+            data = "L".join(f"{across_panel(x):.1f} {up(y):.1f}" for x, y in line)
+            if len(line) > 1:
+                pen.path(f"M{data}", colour, dash="4 3")
         taken: list[tuple[float, float, float, float]] = []
         most = max((point.size for point in self.points), default=1)
         widest = 9.0 if all(point.low is None for point in self.points) else 6.0
@@ -382,9 +392,9 @@ class Points(NamedTuple):
             if most > 1:
                 radius = max(1.6, widest * math.sqrt(point.size / most))
             if point.low is not None and point.high is not None:
-                pen.interval(up(point.low), up(point.high), x, upright=True)
+                pen.interval(up(point.low), up(point.high), x, point.colour, upright=True)
                 taken.append((x - 3, up(point.high), x + 3, up(point.low)))
-            pen.put("circle", cx=x, cy=y, r=radius, fill="accent" if point.filled else "card", stroke="accent",
+            pen.put("circle", cx=x, cy=y, r=radius, fill=point.colour if point.filled else "card", stroke=point.colour,
                     stroke_width=1.4, fill_opacity="0.6" if most > 1 else None)  # fmt: skip
             taken.append((x - radius, y - radius, x + radius, y + radius))
         for point in self.points:

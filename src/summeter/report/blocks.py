@@ -122,6 +122,10 @@ class ErrorCount(NamedTuple):
     sentences: int
     types: tuple[tuple[str, int], ...]
 
+    def of(self, error_type: str | None) -> int:
+        """Return the number of errors of a type, or of all wrong sentences."""
+        return self.unsupported if error_type is None else dict(self.types).get(error_type, 0)
+
 
 class Panel(NamedTuple):
     """Strengths and weaknesses of one system.
@@ -135,22 +139,6 @@ class Panel(NamedTuple):
     strongest: SystemScore | None
     weakest: SystemScore | None
     errors: tuple[ErrorCount, ...]
-
-
-class DomainTable(NamedTuple):
-    """Means by domain and system for one column of the ranking.
-
-    The values lie between `low` and `high`. Systems are columns, or rows if there are many. `lowest` contains the
-    lowest mean of each system whose means differ between domains.
-    """
-
-    title: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[SystemScore | None, ...], ...]
-    low: float
-    high: float
-    lowest: Mapping[str, float]
 
 
 class PairMatrix(NamedTuple):

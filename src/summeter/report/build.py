@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePath
@@ -19,7 +19,6 @@ from summeter.pages.figures import Figure
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report import plot
 from summeter.report.blocks import (
-    DomainTable,
     FailureGroup,
     PairMatrix,
     Panel,
@@ -38,7 +37,7 @@ from summeter.report.items import ItemList, Where
 from summeter.report.listing import listed_summaries
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
-from summeter.report.strengths import by_domain, panels
+from summeter.report.strengths import panels
 from summeter.report.studies import about, studies
 from summeter.report.trust_studies import is_complete, trusted, verdicts
 from summeter.report.views import RunView, Source, sources, views
@@ -50,6 +49,12 @@ from summeter.tables import Table
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
 # Options that affect the numbers. Endpoints and timeouts do not affect them, and an endpoint may contain a host name.
 _OPTIONS = ("limit", "seed", "temperature", "max_reply", "repeats")
+# The figures of each section of the page
+_FIGURES = {
+    "ranking": ("trend", "intervals", "distributions"),
+    "agreement": ("agreement", "calibration", "correlations", "cost"),
+    "strengths": ("errors", "positions", "domains", "abstraction"),
+}
 # Maximum number of study names in a heading.
 _TITLES = 2
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
@@ -59,16 +64,16 @@ class Page(NamedTuple):
     """All blocks of a report. Without `runs`, the report shows only studies.
 
     `agreements` contains pairs of a source's label and a row about its agreement with people. `agreements_elsewhere`
-    contains sentences about judges whose agreement was measured only on other data. `sample` says which summaries are
-    listed, or is None if all are.
+    contains sentences about judges whose agreement was measured only on other data. `figures` are those of the sections
+    on the ranking, on agreement with people, and on strengths. `sample` says which summaries are listed, or is None if
+    all are.
     """
 
     title: str
     runs: tuple[RunBlock, ...]
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]
-    by_domain: tuple[DomainTable, ...]
-    figures: tuple[Figure, ...]
+    figures: Mapping[str, tuple[Figure, ...]]
     head_to_head: tuple[PairMatrix, ...]
     agreements: tuple[tuple[str, Row], ...]
     agreements_elsewhere: tuple[str, ...]
@@ -124,15 +129,12 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
     items = ItemList(run_views, judges)
-    systems = list(tables[0].ranks) if tables else []
-    shown = panels(run_views[0], judges, tables[0]) if tables else ()
     return Page(
         title=title,
         runs=tuple(_run(view, judges) for view in run_views),
         tables=tables,
-        panels=shown,
-        by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
-        figures=tuple(_figures(run_views, shown)) if tables else (),
+        panels=panels(run_views[0], judges, tables[0]) if tables else (),
+        figures={section: tuple(_drawn(run_views, names)) for section, names in _FIGURES.items()} if tables else {},
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),
@@ -149,14 +151,15 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     )
 
 
-def _figures(run_views: Sequence[RunView], shown: Sequence[Panel]) -> Iterator[Figure]:
-    """Yield the figures on scores, on error types if there are any, and on abstractiveness if it was measured."""
+def _drawn(run_views: Sequence[RunView], names: Sequence[str]) -> Iterator[Figure]:
+    """Yield the figures that can be drawn from the runs."""
     runs = [view.folder for view in run_views]
-    yield plot.distributions(runs)
-    if any(found.types for panel in shown for found in panel.errors):
-        yield plot.errors(runs)
-    if any({"faithfulness", "abstractiveness"} <= {key[2] for key in view.table.columns()} for view in run_views):
-        yield plot.abstraction(runs)
+    for name in names:
+        with suppress(UsageError):
+            figure = plot.FIGURES[name](runs)
+            # Without costs, this figure has nothing that the table of agreements does not say.
+            if name != "cost" or any(point.x for panel in figure.panels for point in getattr(panel, "points", ())):
+                yield figure
 
 
 def _comparisons(compared: Sequence[Versions], run_views: Sequence[RunView], where: Where) -> Iterator[RunComparison]:

@@ -20,7 +20,7 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
-from summeter.meta import advise
+from summeter.meta import advise, correlate
 from summeter.meta._advise import SPEARMAN
 from summeter.meta._advise import STUDY as ADVISE
 from summeter.meta._correlate import CorrelateOptions
@@ -31,18 +31,19 @@ from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection
 from summeter.meta.results import Row, Study, judge_labels, unique_labels
 from summeter.meta.sample import Sample
-from summeter.meta.selection import all_pairs, check_known, meta_input
+from summeter.meta.selection import all_pairs, check_known, group_label, meta_input
 from summeter.meta.verdicts import agreement_name
 from summeter.pages.figures import Axis, Cell, Figure, Line, Matrix, Point, Points, Rows
 from summeter.pages.numbers import count, with_interval
 from summeter.records import Parameter, UsageError
 from summeter.report.blocks import ErrorCount
-from summeter.report.ranks import ColumnKey, Key, axis, label_of
-from summeter.report.strengths import by_domain, error_counts
+from summeter.report.ranks import ColumnKey, Key, axis, label_of, of_column
+from summeter.report.strengths import domain_means, error_counts
 from summeter.report.views import RunView, sources, views
 from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
-from summeter.scoring.systems import FIRST
+from summeter.scoring import SystemScore
+from summeter.scoring.systems import FIRST, leading_column
 from summeter.scoring.table import Question
 
 Runs = RunFolder | Sequence[RunFolder]
@@ -53,6 +54,8 @@ BARS = 20
 _NOTHING_IN_COMMON = "judges and people judged nothing in common; give human judgments on the data of the run"
 _CELLS = 60
 """Points of a scatter plot that share a cell of a grid with this number of cells per axis are drawn as one."""
+_LINES = ("accent", "bad", "people", "pad", "ink", "soft")
+"""Colours of the lines of a trend; a panel has as many systems."""
 _GROUPS = 10
 """Maximum number of points of a calibration curve."""
 
@@ -113,17 +116,26 @@ def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Fi
 
     Raises UsageError if the data has fewer than two domains.
     """
-    panels: list[Matrix] = []
+    panels, notes = [], ["Means of few summaries are uncertain."]
     columns, left_out = _columns(runs, aspect, judge)
     for view, key, title in columns:
-        for table in by_domain(view, [], _systems(view, key), [key]):
-            cells = [[Cell(None) if cell is None else Cell(cell.value, cell.n) for cell in row] for row in table.cells]
-            scale = f"mean {_unit(view, key)}"
-            panels.append(Matrix(title, table.rows, table.columns, cells, table.low, table.high, scale))
+        by_system = domain_means(view, key)
+        names = list(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
+        if len(names) < 2:
+            continue
+        found = {(name, mean.domain): mean for name, row in by_system.items() for mean in row}
+        systems = [name for name in _systems(view, key) if name in by_system]
+        # Many systems are rows, so that the matrix fits the page.
+        rows, heads = (systems, names) if len(systems) > max(6, len(names)) else (names, systems)
+        means = [[found.get((row, head), found.get((head, row))) for head in heads] for row in rows]
+        cells = [[Cell(None) if mean is None else Cell(mean.value, mean.n) for mean in row] for row in means]
+        values = [mean.value for mean in found.values() if mean.value is not None]
+        panels.append(Matrix(title, rows, heads, cells, *axis(values, key[1]), f"mean {_unit(view, key)}"))
+        if missing := sum(mean.missing for mean in found.values()):
+            notes.append(f"{count(missing, 'score')} missing ({title}).")
     if not panels:
         raise UsageError("the data has fewer than two domains; give each document a `domain`")
-    few = "Means of few summaries are uncertain."
-    return Figure("Domains by systems", panels, [few, *left_out])
+    return Figure("Domains by systems", panels, [*notes, *left_out])
 
 
 def errors(runs: Runs, *, judge: str | None = None) -> Figure:
@@ -131,37 +143,68 @@ def errors(runs: Runs, *, judge: str | None = None) -> Figure:
 
     Raises UsageError if no judge of faithfulness judged sentences.
     """
+    once = "A sentence with several error types counts once under each of them."
+    return Figure("Error types", _error_panels(runs, judge, {"": None}), [once])
+
+
+def positions(runs: Runs, *, judge: str | None = None) -> Figure:
+    """Draw how often each error type was found in the first, middle and last third of the summaries of each system.
+
+    Raises UsageError if no judge of faithfulness judged several sentences of a summary.
+    """
+    thirds = "A sentence is in the third of the summary in which its middle is, counted in sentences."
+    panels = _error_panels(runs, judge, {"first third": 1, "middle third": 2, "last third": 3})
+    return Figure("Error types by position", panels, [thirds, "Summaries of one sentence are left out."])
+
+
+def _error_panels(runs: Runs, judge: str | None, parts: Mapping[str, int | None]) -> list[Matrix]:
+    """Return one panel per judge. `parts` are the thirds of summaries that have columns, by name (see `TallyKey`)."""
     panels, judges = [], []
     for view in views_of(runs):
         labelled = sources([view])
-        counts = error_counts(view.folder.totals.tally, labelled)
+        counts = {part: error_counts(view.folder.totals.tally, labelled, third) for part, third in parts.items()}
         for source in labelled:
-            found = {name: row for name, rows in counts.items() for row in rows if row.source == source.label}
+            found: dict[str, dict[str, ErrorCount]] = {}
+            for part, by_system in counts.items():
+                for name, rows in by_system.items():
+                    for row in rows:
+                        if row.source == source.label:
+                            found.setdefault(name, {})[part] = row
             if found:
                 judges.append(source.entry.name)
             if found and judge in (None, source.entry.name, source.entry.signature):
-                panels.append(_error_panel(source.label, found))
+                panels.append(_error_panel(source.label, found, [*parts]))
     if not judges:
         raise UsageError("no judge of the run judged the faithfulness of sentences; score with finesure or support")
     if not panels:
         check_known([judge or ""], list(dict.fromkeys(judges)), "judge")
-    return Figure("Error types", panels, ["A sentence with several error types counts once under each of them."])
+    return panels
 
 
-def _error_panel(title: str, found: Mapping[str, ErrorCount]) -> Matrix:
-    totals = Counter({name: 0 for row in found.values() for name, _ in row.types})
-    for row in found.values():
+def _error_panel(title: str, found: Mapping[str, Mapping[str, ErrorCount]], parts: Sequence[str]) -> Matrix:
+    totals = Counter[str]()
+    for row in (row for by_part in found.values() for row in by_part.values()):
         totals.update(dict(row.types))
-    types = sorted(totals, key=lambda name: (-totals[name], name))
+    types = [None, *sorted(totals, key=lambda name: (-totals[name], name))]
     rows = []
-    for name, row in sorted(found.items(), key=lambda entry: -entry[1].unsupported / entry[1].sentences):
-        numbers = [row.unsupported, *(dict(row.types).get(each, 0) for each in types)]
-        cells = [Cell(100 * number_of / row.sentences, number_of) for number_of in numbers]
-        rows.append((f"{name} ({count(row.sentences, 'sentence')})", cells))
-    most = max(cell.value or 0.0 for _, cells in rows for cell in (cells[1:] or cells))  # without "any error"
+    for name, by_part in found.items():
+        known = list(by_part.values())
+        sentences = sum(row.sentences for row in known)
+        cells = [
+            Cell(100 * by_part[part].of(each) / by_part[part].sentences, by_part[part].of(each))
+            if part in by_part
+            else Cell(None)
+            for each in types
+            for part in parts
+        ]
+        rows.append((sum(row.unsupported for row in known) / sentences, name, count(sentences, "sentence"), cells))
+    rows.sort(key=lambda row: -row[0])
+    # "any error" does not determine the darkest shade.
+    most = max(cell.value or 0.0 for *_, cells in rows for cell in (cells[len(parts) :] or cells))
     scale = "errors per 100 judged sentences (darkest: at least this many); below: number of errors"
-    names, cells_of = zip(*rows, strict=True)
-    return Matrix(title, names, ["any error", *types], cells_of, 0, most or 1, scale, digits=0, counted="errors")
+    heads = [", ".join(filter(None, [each or "any error", part])) for each in types for part in parts]
+    names = [f"{name} ({sentences})" for _, name, sentences, _ in rows]
+    return Matrix(title, names, heads, [row[-1] for row in rows], 0, most or 1, scale, digits=0, counted="errors")
 
 
 def abstraction(runs: Runs, *, judge: str | None = None) -> Figure:
@@ -185,6 +228,86 @@ def abstraction(runs: Runs, *, judge: str | None = None) -> Figure:
         raise UsageError("no run has both faithfulness and abstractiveness")
     note = "A system that copies is faithful without effort; systems are comparable at the same abstractiveness."
     return Figure("Faithfulness against abstractiveness", panels, [*dict.fromkeys(notes), note])
+
+
+def trend(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figure:
+    """Draw the mean of each system in each of several runs on the same documents, in the order of their dates.
+
+    If every run has one system, and no two runs have the same, they are drawn as one line. `aspect` is by default the
+    aspect by which systems are ranked. Raises UsageError if no two runs have the same documents and judge.
+    """
+    columns, _ = _columns(runs, aspect, judge)
+    lead = columns[leading_column([key[2] for _, key, _ in columns])][1][2]
+    documents = frozenset(columns[0][0].scores.document.names)
+    by_key: dict[Key, list[RunView]] = {}
+    titles: dict[Key, str] = {}
+    for view, key, title in columns:
+        titles.setdefault(key, title.replace(f"{view.letter} · ", ""))
+        if (aspect is not None or key[2] == lead) and frozenset(view.scores.document.names) == documents:
+            by_key.setdefault(key, []).append(view)
+    panels, notes = [], []
+    for key, found in by_key.items():
+        dated = sorted(found, key=lambda view: view.manifest.created)
+        means = [
+            (at, row) for at, view in enumerate(dated) for row in of_column(view.table, key) if row.value is not None
+        ]
+        lines: dict[str, list[tuple[int, SystemScore]]] = {}
+        for at, row in means:
+            lines.setdefault(row.system, []).append((at, row))
+        if len(lines) == len(means) == len(dated):
+            lines = {"the system of each run": means}
+        if max(map(len, lines.values()), default=0) < 2:
+            continue
+        dates = tuple(f"{view.letter} {view.manifest.created[:10]}" for view in dated)
+        ends = _ends([row for _, row in means])
+        y = Axis(f"mean {_unit(dated[0], key)}", min(ends), max(ends))
+        for first in range(0, len(lines), len(_LINES)):
+            shown = list(lines.items())[first : first + len(_LINES)]
+            points = [
+                Point(
+                    name if row is line[-1][1] else "", at + (number_of - (len(shown) - 1) / 2) * 0.06,
+                    row.value or 0.0, *row.ends, line=name, colour=_LINES[number_of],
+                )
+                for number_of, (name, line) in enumerate(shown)
+                for at, row in line
+            ]  # fmt: skip
+            panels.append(Points(titles[key], Axis("run", -0.5, len(dated) - 0.5, dates), y, points))
+        notes += [f"{view.letter}: {view.name}, {view.manifest.created[:16].replace('T', ' ')} UTC." for view in dated]
+        notes += [_counted(titles[key], [row.n for _, row in means], sum(row.missing for _, row in means))]
+        notes += _sentences(row.interval for _, row in means)
+    if not panels:
+        raise UsageError("a trend needs several runs on the same documents with the same judge and systems")
+    return Figure("Means by date of the run", panels, [*dict.fromkeys(notes)])
+
+
+def correlations(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
+    """Draw the correlation of each judge with people in each domain.
+
+    The keywords are those of `sm.meta.correlate`, of which `by` can be another column, and the first of `coefficients`
+    is shown (default: spearman). Raises UsageError if there are no human judgments, or fewer than two domains.
+    """
+    chosen = {"by": "domain", "coefficients": ("spearman",), "resamples": 0, **options}
+    folders = _folders(runs)
+    study = correlate(folders, _people(folders, gold, options.get("judgment_set", RAW)), **chosen)
+    shown = [row for row in study if row.statistic == chosen["coefficients"][0]]
+    groups = list(dict.fromkeys(group_label(row) for row in shown))
+    if len(groups) < 3:
+        raise UsageError(f"the data has fewer than two groups by {chosen['by']}")
+    panels = []
+    for pair in dict.fromkeys((row.aspect, row.gold_aspect) for row in shown):
+        rows = [row for row in shown if (row.aspect, row.gold_aspect) == pair]
+        cells: dict[str, dict[str | None, Cell]] = {}
+        for name, row in zip(judge_labels(rows), rows, strict=True):
+            cells.setdefault(name or "", {})[group_label(row)] = Cell(row.value, row.n)
+        matrix = [[found.get(group, Cell(None)) for group in groups] for found in cells.values()]
+        low = min([0.0, *(row.value for row in rows if row.value is not None)])
+        scale = f"{agreement_name(chosen['coefficients'][0])} with people; n = {_UNITS[Level(rows[0].level or '')][1]}"
+        panels.append(
+            Matrix(gloss(pair[0] or "").title, list(cells), [each or "all" for each in groups], matrix, low, 1, scale)
+        )
+    why = [f"Without a value: {reason}" for reason in dict.fromkeys(row.reason for row in shown if row.value is None)]
+    caption = ["Correlations of few values are uncertain.", *_sentences(why)]
+    return Figure(f"Correlation with people by {chosen['by']}", panels, caption)
 
 
 def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
@@ -317,7 +440,7 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
         points = [
             Point(
                 name or "", costs.get(_judge_of(row)), row.value or 0.0, row.low, row.high,
-                filled=bool(row.details.get("recommended")), joined=bool(row.details.get("frontier")),
+                filled=bool(row.details.get("recommended")), line="frontier" * bool(row.details.get("frontier")),
             )
             for name, row in zip(judge_labels(shown), shown, strict=True)
         ]  # fmt: skip
@@ -344,7 +467,19 @@ def _judge_of(row: Row) -> tuple[str | None, ...]:
 
 FIGURES: Mapping[str, Callable[..., Figure]] = {
     function.__name__: function
-    for function in (intervals, distributions, agreement, calibration, errors, abstraction, domains, cost)
+    for function in (
+        intervals,
+        distributions,
+        trend,
+        agreement,
+        calibration,
+        correlations,
+        errors,
+        positions,
+        abstraction,
+        domains,
+        cost,
+    )
 }
 """The figures by name."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from summeter.meta.verdicts import same
 from summeter.records import error_types
 from summeter.records.taxonomy import NO_ERROR
-from summeter.report.blocks import AspectRank, DomainTable, ErrorCount, Panel, RankTable
+from summeter.report.blocks import AspectRank, ErrorCount, Panel, RankTable
 from summeter.report.ranks import ColumnKey, Key, label_of, of_column, ranks
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
@@ -22,9 +22,9 @@ def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[
     lead = view.table.lead()
     if lead is None:
         return ()
-    errors = error_counts(view.folder.totals.tally, sources)
+    errors = error_counts(view.folder.totals.tally, [source for source in sources if source.run == view.number])
     aspects = _aspect_ranks(view, sources)
-    domains = _domain_means(view, lead)
+    domains = domain_means(view, lead)
     aspect = f"{gloss(lead[2]).title} by {label_of(ColumnKey(view.number, *lead), view, sources)}"
     present = {row.system for row in view.table.rows}
     result = []
@@ -55,7 +55,7 @@ def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[As
     return by_system
 
 
-def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
+def domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
     """Return the means of each system in one column, by domain."""
     by_system: dict[str, list[SystemScore]] = {}
     for row in view.table.by_domain:
@@ -64,16 +64,18 @@ def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
     return by_system
 
 
-def error_counts(tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) -> dict[str, tuple[ErrorCount, ...]]:
-    """Return the errors that each source of the first run found in sentences, by system.
+def error_counts(
+    tally: Mapping[TallyKey, int], sources: Sequence[Source] = (), third: int | None = None
+) -> dict[str, tuple[ErrorCount, ...]]:
+    """Return the errors that each source of a run found in sentences, by system.
 
-    Only judgments of faithfulness are counted.
+    Only judgments of faithfulness are counted, and with `third` only those in a third of the summary (see `TallyKey`).
     """
-    labels = {source.key[1:]: source.label for source in sources if source.run == 0}
+    labels = {source.key[1:]: source.label for source in sources}
     # By system and source: the numbers of right and wrong sentences, and of each error type.
     counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}
     for key, number in tally.items():
-        if (key.status, key.aspect, key.unit) != ("ok", "faithfulness", "sentence"):
+        if (key.status, key.aspect, key.unit) != ("ok", "faithfulness", "sentence") or third not in (None, key.third):
             continue
         source = labels.get((key.judge, key.signature), key.judge)
         verdicts, types = counts.setdefault(key.system, {}).setdefault(source, (Counter(), Counter()))
@@ -94,37 +96,3 @@ def error_counts(tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) 
         )
         for system, of_system in counts.items()
     }
-
-
-def by_domain(
-    view: RunView, sources: Sequence[Source], systems: Sequence[str], columns: Sequence[Key] | None = None
-) -> tuple[DomainTable, ...]:
-    """Return one domains x systems table per column, beginning with the ranking column.
-
-    `columns` are by default all columns. Returns an empty tuple if the data has fewer than two domains.
-    """
-    domains = tuple(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
-    if len(domains) < 2:
-        return ()
-    lead = view.table.lead()
-    tables = []
-    for key in sorted(columns or view.table.columns(), key=lambda key: key != lead):
-        means = _domain_means(view, key)
-        title = f"{gloss(key[2]).title} ({label_of(ColumnKey(view.number, *key), view, sources)})"
-        tables.append(_domain_table(title, domains, tuple(system for system in systems if system in means), means))
-    return tuple(tables)
-
-
-def _domain_table(
-    title: str, domains: tuple[str, ...], systems: tuple[str, ...], means: Mapping[str, Sequence[SystemScore]]
-) -> DomainTable:
-    known = {name: [mean.value for mean in row if mean.value is not None] for name, row in means.items()}
-    values = [value for row in known.values() for value in row]
-    low, high = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (min(values), max(values))
-    lowest = {name: min(row) for name, row in known.items() if row and not same(min(row), max(row))}
-    by_name = {name: {mean.domain: mean for mean in row} for name, row in means.items()}
-    rows = tuple(tuple(by_name[system].get(domain) for domain in domains) for system in systems)
-    # A few systems are shown as columns and many systems as rows, so that the table fits the page.
-    if len(systems) > max(6, len(domains)):
-        return DomainTable(title, systems, domains, rows, low, high, lowest)
-    return DomainTable(title, domains, systems, tuple(zip(*rows, strict=True)), low, high, lowest)

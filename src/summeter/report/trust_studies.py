@@ -164,7 +164,7 @@ def _alt_test(one: Values) -> TrustPart:
     curves = {name: row.details["curve"] for name, row in (("judge", rated), ("constant", constant))}
     axes = Axis("epsilon, the price of people", 0, 0.3), Axis("winning rate", 0, 1)
     panels = [
-        Points(f"The {name}", *axes, [Point("", x, y, joined=True) for x, y in curve if y is not None])
+        Points(f"The {name}", *axes, [Point("", x, y, line=name) for x, y in curve if y is not None])
         for name, curve in curves.items()
     ]
     lines = [(name, *(number(rate) for _, rate in curve)) for name, curve in curves.items()]

@@ -24,6 +24,7 @@ from summeter.scoring import (
 from summeter.scoring.replies import ReplyCounter
 from summeter.scoring.scores import unit_scores
 from summeter.scoring.table import Categorical, Columns, Groups, JudgmentTable
+from summeter.stats.base import Ints
 
 
 class Truncated(NamedTuple):
@@ -42,7 +43,11 @@ class Truncated(NamedTuple):
 
 
 class TallyKey(NamedTuple):
-    """The key by which judgments are counted. `wrong` is true for judgments with the label 0."""
+    """The key by which judgments are counted.
+
+    `wrong` is true for judgments with the label 0. `third` is the third of the summary in which a judged sentence is, 1
+    to 3; it is 0 for other units, and for the only sentence of a summary.
+    """
 
     judge: str
     signature: str
@@ -52,6 +57,7 @@ class TallyKey(NamedTuple):
     status: str
     wrong: bool
     error_type: str | None
+    third: int
 
 
 @dataclass(frozen=True)
@@ -168,15 +174,24 @@ def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
 
 def _tally(table: JudgmentTable) -> dict[TallyKey, int]:
     """Count the judgments of a table by `TallyKey`."""
-    wrong = table.label == 0
-    names = [getattr(table, name) for name in TallyKey._fields if name != "wrong"]
-    groups = Groups.by(*names, wrong.astype(np.int64))
+    computed = {"wrong": (table.label == 0).astype(np.int64), "third": _thirds(table)}
+    groups = Groups.by(*(computed[name] if name in computed else getattr(table, name) for name in TallyKey._fields))
     counts = np.bincount(groups.of, minlength=len(groups)).tolist()
     columns = [
-        wrong[groups.first].tolist() if name == "wrong" else getattr(table, name).take(groups.first).labels()
+        computed[name][groups.first].tolist() if name in computed else getattr(table, name).take(groups.first).labels()
         for name in TallyKey._fields
     ]
     return dict(zip(map(TallyKey, *columns), counts, strict=True))
+
+
+def _thirds(table: JudgmentTable) -> Ints:
+    """Return `TallyKey.third` of each judgment; a summary has the sentences up to the last one that was judged."""
+    index = np.where(table.unit.equal("sentence"), table.index, -1)
+    items = table.groups("signature", "document", "system")
+    sentences = np.zeros(len(items), np.int64)
+    np.maximum.at(sentences, items.of, index + 1)
+    number = sentences[items.of]
+    return np.where((index < 0) | (number < 2), 0, 1 + (2 * index + 1) * 3 // (2 * np.maximum(number, 1)))
 
 
 def _add_work(work: dict[str, Work], table: JudgmentTable) -> None:
