@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Average, Level
-from summeter.meta._compare import AgreementTask, judge_differences, pair_row
+from summeter.meta._compare import judge_differences, pair_row
 from summeter.meta._trust import TrustOptions, trust
 from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.gold import aspects as judged_aspects
@@ -285,8 +285,8 @@ def _of_aspect(
     pairs: dict[tuple[str, str], tuple[PairDifference, dict[str, Any]]] = {}
     if len(ranked) > 1:
         first = named[ranked[0]]
-        task = AgreementTask(first.statistic, Level(first.pairs.level), Average.POOLED, testing)
-        (tested,) = judge_differences([{name: named[name].pairs for name in ranked}], task)
+        samples = {name: named[name].pairs for name in ranked}
+        (tested,) = judge_differences([samples], first.statistic, Level(first.pairs.level), Average.POOLED, testing)
         pairs = {(pair.first, pair.second): (pair, fields) for pair, fields in tested}
     sound = [name for name in ranked if named[name].verdict == ABOVE]
     equal = [name for name in sound if name == sound[0] or pairs[sound[0], name][0].better != sound[0]]

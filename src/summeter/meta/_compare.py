@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, islice
 from statistics import NormalDist
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -421,22 +421,9 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
 # ---- judges ----
 
 
-class AgreementTask(NamedTuple):
-    """Settings of a comparison of judges by a coefficient or by AUROC.
-
-    AUROC must be pooled and below the system level.
-    """
-
-    coefficient: str
-    level: Level
-    average: Average
-    testing: Significance
-
-
 def _judges(judge: JudgeInput, gold: Gold, options: CompareOptions) -> Study:
     level, average = Level(options.level), Average(options.average)
     check_average(level, average)
-    task = AgreementTask(options.coefficient, level, average, options)
     read = meta_input(judge, gold, options)
     samples = list(all_pairs(read, level, options))
     sentences = notes(read, options, level, samples)
@@ -444,85 +431,76 @@ def _judges(judge: JudgeInput, gold: Gold, options: CompareOptions) -> Study:
     for pairs in samples:
         by_gold.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
     rows: list[Row] = []
+    draws = resampling(min(options.resamples, _MAX_RESAMPLES), options.confidence, options.seed or 0)
     for judges in by_gold.values():
-        by_name = dict(zip(unique_labels([pairs.judge for pairs in judges]), judges, strict=True))
+        people = judges[0].gold
         if len(judges) == 1:
-            sentences.append(f"{judges[0].gold.aspect}: only {judges[0].judge.judge} judged it, so nothing is compared")
+            sentences.append(f"{people.aspect}: only {judges[0].judge.judge} judged it, so nothing is compared")
             continue
-        for family in _judge_families(by_name, options.by):
-            for of_group, said in _of_judges(family, task):
-                rows += of_group
-                sentences += said
+        groups_of: dict[tuple[str | None, str | None], tuple[Group, dict[str, Sample]]] = {}
+        for name, pairs in zip(unique_labels([pairs.judge for pairs in judges]), judges, strict=True):
+            for group in groups(pairs, options.by):
+                groups_of.setdefault((group.column, group.value), (group, {}))[1][name] = group.sample
+        # One family of tests has all units, and the other the groups that several judges judged.
+        whole, *split = groups_of.values()
+        for family in ([whole], [part for part in split if len(part[1]) > 1]):
+            samples_of = [of_judges for _, of_judges in family]
+            differences = judge_differences(samples_of, options.coefficient, level, average, options)
+            for (group, of_judges), tested in zip(family, differences, strict=True):
+                about = merged(
+                    group.fields(), study=STUDY, gold_aspect=people.aspect, gold_signature=people.signature,
+                    level=level.value, average=average.value,
+                )  # fmt: skip
+                members = {}
+                for name, paired in of_judges.items():
+                    got = estimate(paired.at(level), options.coefficient, draws, average)
+                    row = {"statistic": options.coefficient, "details": {"name": name}}
+                    members[name] = interval_row(got, about, named(paired.judge), row)
+                aspects = {paired.judge.aspect for paired in of_judges.values()}
+                about |= {"aspect": next(iter(aspects)) if len(aspects) == 1 else None}
+                values = {name: row.value for name, row in members.items()}
+                compared = Comparison(
+                    values, [pair for pair, _ in tested], people.aspect, options.alpha, verb=AGREES_BETTER
+                )
+                fields = [fields for _, fields in tested]
+                rows += _rows(members, compared, about, options, f"{options.coefficient}_difference", fields)
+                where = f" in {group.value}" if group.column else ""
+                what = f"{options.coefficient}, {level.value} level, {average.value}"
+                sentences += _sentences(compared, f"Judges{where} ({what})")
     if not rows:
         raise UsageError("a comparison needs at least 2 judges of the same aspect; give further runs")
     return Study(STUDY, rows, sentences)
 
 
-_Part = tuple[Group, dict[str, Sample]]
-
-
-def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[list[_Part]]:
-    """Yield the families of tests: one of all units, and one of the groups of a column.
-
-    The groups are those that several judges judged.
-    """
-    whole: dict[str | None, _Part] = {}
-    split: dict[str | None, _Part] = {}
-    for name, pairs in judges.items():
-        for group in groups(pairs, by):
-            part = whole if group.column is None else split
-            part.setdefault(group.value, (group, {}))[1][name] = group.sample
-    yield list(whole.values())
-    yield [part for part in split.values() if len(part[1]) > 1]
-
-
-def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[Iterator[Row], Iterator[str]]]:
-    """Yield the rows and the sentences of each group."""
-    tested_groups = judge_differences([judges for _, judges in family], task)
-    for (group, judges), tested in zip(family, tested_groups, strict=True):
-        gold = next(iter(judges.values())).gold
-        about = merged(
-            group.fields(), study=STUDY, gold_aspect=gold.aspect, gold_signature=gold.signature,
-            level=task.level.value, average=task.average.value,
-        )  # fmt: skip
-        draws = resampling(min(task.testing.resamples, _MAX_RESAMPLES), task.testing.confidence, task.testing.seed)
-        members = {}
-        for name, paired in judges.items():
-            got = estimate(paired.at(task.level), task.coefficient, draws, task.average)
-            details = {"name": name}
-            members[name] = interval_row(got, about, named(paired.judge), statistic=task.coefficient, details=details)
-        judge_aspects = {paired.judge.aspect for paired in judges.values()}
-        about |= {"aspect": next(iter(judge_aspects)) if len(judge_aspects) == 1 else None}
-        pairs, fields = [pair for pair, _ in tested], [pair_fields for _, pair_fields in tested]
-        values = {name: row.value for name, row in members.items()}
-        comparison = Comparison(values, pairs, gold.aspect, task.testing.alpha, verb=AGREES_BETTER)
-        where = f" in {group.value}" if group.column else ""
-        by = f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
-        rows = _rows(members, comparison, about, task.testing, f"{task.coefficient}_difference", fields)
-        yield rows, _sentences(comparison, by)
-
-
 def judge_differences(
-    families: Sequence[Mapping[str, Sample]], task: AgreementTask
+    families: Sequence[Mapping[str, Sample]],
+    coefficient: str,
+    level: Level,
+    average: Average,
+    testing: Significance,
 ) -> list[list[tuple[PairDifference, dict[str, Any]]]]:
     """Return the differences of all pairs of judges in each family, with additional row fields.
 
     A family maps names to samples of a judge and people. One correction covers all families. Each test uses the units
-    judged by people and by both judges.
+    judged by people and by both judges. `coefficient` is a correlation, or AUROC, which must be pooled and below the
+    system level.
     """
     pairs_of = [list(combinations(judges.items(), 2)) for judges in families]
     size = sum(map(len, pairs_of))
-    test = _pooled if task.average is Average.POOLED else _averaged
     differences: list[PairDifference] = []
     fields: list[dict[str, Any]] = []
     for (name, a), (other, b) in chain.from_iterable(pairs_of):
         union = common(a, b)
         both = union.take(union.complete)
-        pair, details = test((name, other), both.of_raters(0, 2), both.of_raters(1, 2), task, size)
+        sides = (name, other), both.of_raters(0, 2), both.of_raters(1, 2), coefficient
+        if average is Average.POOLED:
+            pair, details = _pooled(*sides, level, testing, size)
+        else:
+            pair, details = _averaged(*sides, average, testing, size)
         differences.append(pair._replace(missing=int((~np.isnan(union.y)).sum()) - len(both)))
         signatures = {"first_signature": a.judge.signature, "second_signature": b.judge.signature}
         fields.append({"signature": " vs ".join(signatures.values()), "details": {**details, **signatures}})
-    tested = zip(corrected(differences, task.testing.alpha), fields, strict=True)
+    tested = zip(corrected(differences, testing.alpha), fields, strict=True)
     return [list(islice(tested, len(pairs))) for pairs in pairs_of]
 
 
@@ -532,12 +510,11 @@ def common(a: Sample, b: Sample) -> Sample:
 
 
 def _pooled(
-    names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
+    names: tuple[str, str], first: Sample, second: Sample, kind: str, level: Level, testing: Significance, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
-    kind, testing = task.coefficient, task.testing
-    left, right = first.at(task.level), second.at(task.level)
+    left, right = first.at(level), second.at(level)
     documents = left.units.document.codes if left.summaries is None else None
-    units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
+    units, by = (len(left), level.value) if documents is None else (len(np.unique(documents)), "document")
     permutations = testing.permutations if kind == "pearson" else min(testing.permutations, _MAX_RANK_PERMUTATIONS)
     permutations = max(permutations, enough_permutations(family, testing.alpha, 1))  # each is a correlation
     sides = left.y, left.x, right.x
@@ -569,16 +546,23 @@ def _pooled(
 
 
 def _averaged(
-    names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
+    names: tuple[str, str],
+    first: Sample,
+    second: Sample,
+    kind: str,
+    average: Average,
+    testing: Significance,
+    family: int,
 ) -> tuple[PairDifference, dict[str, Any]]:
     """Return the difference of averaged correlations of two judges.
 
     The test exchanges the correlations within documents (or systems).
     """
-    labels, by = list(first.units.groups_of(task.average).labels()), task.average.value
-    left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
+    labels, by = list(first.units.groups_of(average).labels()), average.value
+    left, right = (correlation_by_group(side.x, side.y, labels, kind) for side in (first, second))
     a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))
-    testing, gaps = task.testing, (a - b)[:, None]
-    (pair,) = permuted_differences([names], gaps, testing.alpha, family, testing.permutations, testing.seed, by)
+    (pair,) = permuted_differences(
+        [names], (a - b)[:, None], testing.alpha, family, testing.permutations, testing.seed, by
+    )
     details = {"groups": pair.n, "groups_undefined": pair.missing}
     return pair._replace(n=len(first), method=f"exchange of the correlations within a {by}"), details
