@@ -11,10 +11,12 @@ drop, passes if the whole interval lies above, and is unclear otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from textwrap import shorten
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field, FiniteFloat, SkipValidation
 
 from summeter.meta._calibrate import Calibration
@@ -30,9 +32,9 @@ from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, reaches, sa
 from summeter.pages.numbers import count
 from summeter.records import CoverageError, GateError, Judgment, Parameter, UsageError, signature_changes
 from summeter.runs.run import RunFolder
-from summeter.scoring import Score, SystemScore, summary_scores, system_scores
+from summeter.runs.totals import without
+from summeter.scoring import SystemScore, system_scores
 from summeter.scoring.scores import UNITS, ScoreTable, composites, unit_scores
-from summeter.scoring.table import JudgmentTable
 from summeter.stats import decide, labels_to_find
 from summeter.tables import Table, interval, number, with_interval
 
@@ -190,59 +192,43 @@ def check_fresh(calibration: Calibration, run: RunFolder) -> None:
     )
 
 
-def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]:
+def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> ScoreTable:
+    """Return the scores of summaries; that of a calibrated judge with a threshold is the share of decisions 1."""
     # Judges that judged only items selected by a cascade are left out.
-    judgments = [judgment for judgment in run.judgments() if judgment.signature not in run.partial]
-    tuned = {
-        calibration.signature: calibration for calibration in by_aspect.values() if calibration.threshold is not None
-    }
-    if not tuned:
-        return [*summary_scores(judgments, run.reduce)]
-    # The score of a calibrated judge and aspect is the share of decisions 1; other scores are unchanged.
-    unchanged: list[Judgment] = []
-    decided: list[Judgment] = []
-    for judgment in judgments:
-        calibration = tuned.get(judgment.signature)
-        if calibration is None or judgment.aspect != calibration.aspect:
-            unchanged.append(judgment)
-        elif judgment.status != "ok" or judgment.value is None or calibration.threshold is None:
-            decided.append(judgment)
-        else:
-            label = int(decide([judgment.value], calibration.threshold)[0])
-            decided.append(judgment.model_copy(update={"label": label, "value": float(label)}))
-    scores = ScoreTable.concat(
-        [unit_scores(JudgmentTable.of(unchanged), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
-    )
-    return [*scores, *composites(scores)]
+    table = without(run.table(), run.partial)
+    tuned = np.zeros(len(table), np.bool_)
+    label = table.label.copy()
+    for calibration in by_aspect.values():
+        if calibration.threshold is not None:
+            rows = table.signature.equal(calibration.signature) & table.aspect.equal(calibration.aspect)
+            decided = decide(np.where(table.status.equal("ok"), table.value, np.nan), calibration.threshold)
+            label[rows & ~np.isnan(decided)] = decided[rows & ~np.isnan(decided)]
+            tuned |= rows
+    decisions = replace(table, label=label, value=label).take(tuned)
+    scores = ScoreTable.concat([unit_scores(table.take(~tuned), run.reduce), unit_scores(decisions, {})])
+    return ScoreTable.concat([scores, composites(scores)])
 
 
 def _mean_rows(
-    run: RunFolder,
-    scores: Sequence[Score],
-    calibrations: Mapping[str, Calibration],
-    options: GateOptions,
+    run: RunFolder, scores: ScoreTable, calibrations: Mapping[str, Calibration], options: GateOptions
 ) -> Iterator[Row]:
     """Yield a row for the mean of each aspect, judge, system and group."""
     for aspect, least in (options.min or {}).items():
         calibration = calibrations.get(aspect)
-        selected = [
-            score
-            for score in scores
-            if score.aspect == aspect
-            and (
-                options.judge in (None, score.judge, score.signature)
-                if calibration is None
-                else score.signature == calibration.signature
-            )
-        ]
-        if not selected:
+        table = scores.take(scores.aspect.equal(aspect))
+        if calibration is not None:
+            table = table.take(table.signature.equal(calibration.signature))
+        elif options.judge is not None:
+            table = table.take(table.judge.equal(options.judge) | table.signature.equal(options.judge))
+        if not len(table):
             if any(aspect in entry.aspects for entry in run.manifest.judges):
                 check_complete(run)
-            known = ", ".join(sorted({f"{score.aspect} ({score.judge})" for score in scores}))
+            known = ", ".join(sorted({f"{each.aspect} ({each.judge})" for each in scores.questions()}))
             judge = f" by {options.judge}" if options.judge else ""
             raise UsageError(f"the run has no score of {aspect}{judge}; it has: {known}")
-        _check_systems(options, aspect, [score.system for score in selected])
-        table = ScoreTable.of(score for score in selected if not options.systems or score.system in options.systems)
+        _check_systems(options, aspect, table.system.used())
+        if options.systems:
+            table = table.take(table.system.equal(*options.systems))
         parts: list[tuple[dict[str, Any], ScoreTable]] = [({}, table)]
         if (by := _by_system(options)) is not None:
             values = context_of(run.data).column(by, table.document, table.system)
@@ -258,11 +244,11 @@ def _by_system(options: GateOptions) -> str | None:
     return by if by is None or "system" in [name.strip() for name in by.split("*")] else f"{by}*system"
 
 
-def _check_systems(options: GateOptions, aspect: str, systems: Iterable[str]) -> None:
-    known = list(dict.fromkeys(systems))
+def _check_systems(options: GateOptions, aspect: str, known: Iterable[str | None]) -> None:
+    names = list(dict.fromkeys(name for name in known if name is not None))
     for system in options.systems:
-        if system not in known:
-            raise UsageError(f"system {system!r} has no score of {aspect}; the systems are: {', '.join(known)}")
+        if system not in names:
+            raise UsageError(f"system {system!r} has no score of {aspect}; the systems are: {', '.join(names)}")
 
 
 def _mean_row(
@@ -313,7 +299,7 @@ def _difference_rows(pairing: Pairing, calibrations: Mapping[str, Calibration], 
                 check_complete(each)
             judge = f" by {options.judge}" if options.judge else ""
             raise UsageError(f"{run.folder} and {baseline.folder} have no common score of {aspect}{judge}")
-        _check_systems(options, aspect, [row.system for row in rows if row.system is not None])
+        _check_systems(options, aspect, [row.system for row in rows])
         for row in rows:
             before, now = row.details["signature_a"], row.signature or ""
             if before != now:
