@@ -30,7 +30,7 @@ from summeter.data.mapping import read_model
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
 from summeter.meta import card, correlate, protocol_layouts
-from summeter.meta._card import across_tables, mean_tables
+from summeter.meta._card import mean_tables
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
 from summeter.meta.inputs import context_of
 from summeter.meta.results import Row, Study, judge_labels, payload, pivot
@@ -235,7 +235,6 @@ class CustomConfig(JudgeSettings):
         """
         cards = Study("card", [row for row in study if row.study == "card"], ())
         yield from mean_tables(cards)
-        yield from across_tables(cards)
         study = study.where(study="correlation")
         labels = dict(zip(((row.judge, row.signature) for row in study), judge_labels(study.rows), strict=True))
         keys = dict.fromkeys((row.gold_aspect or row.aspect, row.level, row.statistic) for row in study)

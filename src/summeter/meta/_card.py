@@ -30,7 +30,7 @@ from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.measure import GroupValues, over_groups
-from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
+from summeter.meta.options import CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named, pivot
 from summeter.meta.sample import Grid, Sample, rows_by_name
 from summeter.meta.selection import Group, group_fields
@@ -75,9 +75,6 @@ class CardOptions(Selection, Draws):
         description="Add the means of each system by this column, with their average and stability, as by domain. "
         "Repeatable.",
     )
-    edges: Annotated[Sequence[int], LISTED, CommandLine(metavar="N,N...")] = Field(
-        EDGES, description="Lower bounds of the buckets of document lengths, in words."
-    )
     redacted: Annotated[str | None, CommandLine(metavar="COLUMN[=VALUE]")] = Field(
         None, description="Column that marks redacted documents, optionally with the value of redacted ones."
     )
@@ -99,15 +96,12 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     """
     if run is None and gold is None:
         raise UsageError("give a run, data with human judgments, or both")
-    edges = options.edges
-    if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
-        raise UsageError(f"the edges of length buckets must be increasing numbers above 0, not {list(edges)}")
     resample, across = options.resampling, options.across
     data = [source for source in (run.data if run is not None else None, gold) if source is not None]
     context = reduce(Context.joined, map(context_of, data))
     length = LENGTH if LENGTH not in context.extra else LENGTH_IN_WORDS
     buckets = {
-        (summary.document_id, summary.system): bucket(len(words(source.documents[summary.document_id].text)), edges)
+        (summary.document_id, summary.system): bucket(len(words(source.documents[summary.document_id].text)), EDGES)
         for source in data
         for summary in source.summaries
         if not source.documents[summary.document_id].is_withheld
@@ -387,44 +381,36 @@ def tables(study: Study) -> list[Table]:
 
 
 def mean_tables(study: Study) -> Iterator[Table]:
-    """Yield a table of systems by domains for each judge and aspect, with average and stability."""
-    domains = dict.fromkeys(row.domain for row in study if row.statistic == "mean" and row.domain is not None)
-    columns: dict[tuple[str, str | None], str] = {("mean", domain): domain for domain in domains}
-    if domains:
-        columns |= {("domain_average", None): "average of domains", ("domain_stability", None): "domain stability (%)"}
-    columns["mean", None] = "all"
-    for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
-        of_judge = study.where(judge=judge, signature=signature, aspect=aspect, category=None)
-        yield pivot(
-            (row for row in of_judge if "group" not in row.details and row.system is not None),
-            line="system",
-            column=lambda row: (row.statistic, row.domain),
-            show=_cell,
-            columns=columns,
-            heads=["system"],
-            title=f"{aspect} by {label}",
-        )
+    """Yield a table of systems by domains for each judge and aspect, then those of each column in `across`.
 
-
-def across_tables(study: Study) -> Iterator[Table]:
-    """Yield a table of systems by groups for each judge, aspect and column in `across`.
-
-    The groups are the values of the column. The table includes the average and the stability.
+    The tables include the average and the stability.
     """
-    for name in dict.fromkeys(str(row.details["by"]) for row in study.where(statistic="group_stability")):
-        by_column = Study(STUDY, [row for row in study if row.details.get("by") == name and row.system is not None])
-        values = dict.fromkeys(str(row.details["group"]) for row in by_column.where(statistic="mean"))
-        columns: dict[tuple[str, str | None], str] = {("mean", value): value for value in values}
-        columns |= {("group_average", None): "average", ("group_stability", None): "stability (%)"}
-        for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
+    labels = _labels(study.where(statistic="mean"))
+    across = dict.fromkeys(row.details["by"] for row in study.where(statistic="group_stability"))
+    for name in (None, *across):
+        what = "domain" if name is None else "group"
+
+        def place(row: Row, what: str = what) -> tuple[str, str | None]:
+            return row.statistic, row.domain if what == "domain" else row.details.get("group")
+
+        rows = [row for row in study.where(category=None) if row.system and row.details.get("by") == name]
+        means = dict.fromkeys(place(row) for row in rows if row.statistic == "mean")
+        columns: dict[tuple[str, str | None], str]
+        columns = {(statistic, value): value for statistic, value in means if value is not None}
+        if columns:
+            columns |= {(f"{what}_average", None): f"average of {what}s"}
+            columns |= {(f"{what}_stability", None): f"{what} stability (%)"}
+        if name is None:
+            columns |= {("mean", None): "all"}
+        for (judge, signature, aspect), label in labels.items():
             yield pivot(
-                by_column.where(judge=judge, signature=signature, aspect=aspect),
+                Study(STUDY, rows).where(judge=judge, signature=signature, aspect=aspect),
                 line="system",
-                column=lambda row: (row.statistic, row.details.get("group")),
+                column=place,
                 show=_cell,
                 columns=columns,
                 heads=["system"],
-                title=f"{aspect} by {label}, by {name}",
+                title=f"{aspect} by {label}{'' if name is None else f', by {name}'}",
             )
 
 
