@@ -99,3 +99,13 @@ def test_a_replay_of_other_data_is_bad_input() -> None:
         assert command("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
     Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(3)))
     assert command("score", "more.jsonl", "--replay", "run", "-o", "again") == 2
+
+
+def test_a_replay_over_other_data_leaves_no_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    with StubServer(behave) as server:
+        assert command("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
+    Path("others.jsonl").write_text(json.dumps({"document": "It snowed.", "summary": "It snowed."}) + "\n")
+    assert command("score", "others.jsonl", "--replay", "run", "-o", "again") == 2
+    assert "does not contain this call" in capsys.readouterr().err
+    assert not Path("again").exists()
+    assert command("compare", "run", "run") == 0

@@ -131,12 +131,13 @@ def test_constant_single_and_empty_samples_have_a_reason() -> None:
     assert [(row.value, row.status, row.reason) for row in constant] == [(None, "undefined", "constant input")] * 3
     single = correlate(*both({"d": {"A": 1}}, {"d": {"A": 1}}), **PLAIN)
     assert {row.reason for row in single} == {"fewer than 2 pairs"}
-    apart = correlate(*both({"d": {"A": 1}}, {"e": {"A": 1}}), average="document", **ONE)[0]
-    assert (apart.n, apart.missing, apart.reason) == (
-        0,
-        2,
-        "no document has a value: 0 are constant and 2 are too small",
-    )
+    crossed = {"d": {"A": 1.0}, "e": {"B": 1.0}}, {"d": {"B": 1.0}, "e": {"A": 1.0}}
+    apart = correlate(*both(*crossed), average="document", **ONE)[0]
+    why = "no document has a value: 0 are constant and 2 are too small"
+    assert (apart.n, apart.missing, apart.reason) == (0, 4, why)
+    for other, column in (({"f": {"A": 1}}, "document"), ({"d": {"C": 1}}, "system")):
+        with pytest.raises(UsageError, match=f"no {column} in common"):
+            correlate(*both({"d": {"A": 1}}, other), **PLAIN)
 
 
 def test_different_aspects_of_judge_and_gold() -> None:

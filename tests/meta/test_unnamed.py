@@ -78,7 +78,7 @@ def test_anonymous_annotators_cannot_be_selected(merge: str) -> None:
 
 
 def test_error_types_of_one_annotator_are_refused() -> None:
-    rows = [{"document": "Rain.", "summary": "Rain.",
+    rows = [{"doc_id": "d0", "document": "Rain.", "summary": "Rain.", "system": "s0",
              "human": {"sentence_error_types": [unnamed_votes(["EntE", "OutE"])]}}]  # fmt: skip
     with pytest.raises(UsageError, match="these votes are anonymous"):
         errors(judged("faithfulness", "sentence", [0]), load(rows), merge="?1")

@@ -37,8 +37,11 @@ def compare(run_a: Old, run_b: New, output: Output, by: By = None, pair_systems:
     summaries whose verdicts changed; as HTML, with both texts, the source and the evidence.
     """
     from summeter.meta._versions import compare as study
+    from summeter.records import UsageError
 
     found = study(run_a, run_b, by=by, pair_systems=assignments(pair_systems, "--pair-systems", "OLD=NEW"))
+    if not found.pairing.paired.any():
+        raise UsageError(found.sentence)
     match output.format:
         case "html":
             from summeter.report import page, render

@@ -48,6 +48,7 @@ from summeter.records import (
     BudgetError,
     InputError,
     Parameter,
+    ReplayMiss,
     UsageError,
     WriteError,
     first_error,
@@ -137,7 +138,13 @@ async def evaluate_async(
         executor.check()
     alone = [plan.by_source() for plan in plans] if settings.by_source else []
     for plan in plans:
-        run = await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor)
+        is_new = not folder.exists()
+        try:
+            run = await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor)
+        except ReplayMiss:
+            if is_new and not read_manifest(folder).counts:  # other data or settings: nothing could be replayed
+                shutil.rmtree(folder)
+            raise
     if alone:
         inside, earlier = folder / BY_SOURCE, None if replay is None else Path(replay) / BY_SOURCE
         copy_stores(folder, inside)  # calls that both need, such as for the claims of a summary, are made once

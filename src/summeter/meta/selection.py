@@ -88,10 +88,19 @@ class MetaInput(NamedTuple):
 def meta_input(run: RunLike, gold: Gold, options: JudgmentSet) -> MetaInput:
     """Return the judgments of a run and its gold.
 
-    The context is that of the gold if there is one, and otherwise that of the run.
+    The context is that of the gold if there is one, and otherwise that of the run. Raises UsageError if they have no
+    document, or no system, in common.
     """
     judge = judge_input(run)
     table, context = gold_input(gold, options.judgment_set)
+    for name, columns in (("document", ("document",)), ("system", ("system", "rival"))):
+        judged, rated = (
+            list(dict.fromkeys(each for column in columns for each in getattr(side, column).used() if each is not None))
+            for side in (judge.table, table)
+        )
+        if judged and rated and set(judged).isdisjoint(rated):
+            examples = f"the first of the judges is {judged[0]!r}, and of people {rated[0]!r}"
+            raise UsageError(f"judges and people have no {name} in common: {examples}")
     return MetaInput(judge, restricted(table, judge.common), context if context.domains else judge.context)
 
 
