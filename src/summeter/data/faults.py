@@ -16,8 +16,6 @@ from summeter.records import Fault, InputError, Message, Parameter, UsageError
 from summeter.records.text import SHARE
 
 T = TypeVar("T")
-Report = Callable[[str, str], None]
-"""Callback for a fault or a warning; receives a field, such as `human.sentence_labels[3]`, and a message."""
 OnFault = Literal["error", "skip", "keep-valid"]
 """Handling of faulty rows: stop the import, drop the row, or drop only the faulty field."""
 

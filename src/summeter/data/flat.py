@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from summeter.data.faults import Faults, Report, path_of
+from summeter.data.faults import Faults, path_of
 from summeter.data.human import HumanBlock, Subject
 from summeter.data.human_judgments import SpanAnnotators, list_id_of, span_readers, to_judgments
 from summeter.data.presets.base import near_span
@@ -224,7 +224,7 @@ def spans(offsets: Iterable[tuple[int, int]], of: Side) -> tuple[Span, ...]:
     return tuple(Span(of=of, start=start, end=end) for start, end in offsets)
 
 
-def repaired_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
+def repaired_spans(human: dict[Any, Any], text: str, faults: Faults, line: int) -> dict[Any, Any]:
     """Return the block with corrected offsets of spans.
 
     Offsets in public data may be off by one. A span with a `text` is moved to an occurrence of the text that begins
@@ -242,9 +242,11 @@ def repaired_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report
                 moved = {name: value for name, value in span.items() if name != "text"}
                 near = (start, end) if text[max(0, start) : end] == words else near_span(text, words, start)
                 if near is None:
-                    fault(field, f"is {words!r}, which does not occur within 3 characters of {start}")
+                    faults.add(line, field, f"is {words!r}, which does not occur within 3 characters of {start}")
                 elif near != (start, end):
-                    warn(field, f"is {words!r} at {near[0]} to {near[1]}, not at {start} to {end}; the text counts")
+                    faults.warn(
+                        line, field, f"is {words!r} at {near[0]} to {near[1]}, not at {start} to {end}; the text counts"
+                    )
                     moved |= {"start": near[0], "end": near[1]}
                 repaired.append(moved)
                 continue

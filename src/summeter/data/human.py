@@ -26,7 +26,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import FieldPath, Report, explained, path_of, problem
+from summeter.data.faults import Faults, FieldPath, explained, path_of, problem
 from summeter.records import (
     UNNAMED,
     Judgment,
@@ -256,7 +256,7 @@ class HumanBlock(BaseModel):
         lists = [votes for name in (*PER_SENTENCE, *PER_KEY_FACT) for votes in getattr(self, name) or ()]
         return {judge for votes in (*scores, *lists) for judge in votes} - {PEOPLE}
 
-    def check_types(self, fault: Report, warn: Report) -> None:
+    def check_types(self, faults: Faults, line: int) -> None:
         """Report labels that contradict the error types.
 
         A contradiction is a warning if the label is a number, and a fault if it is a name.
@@ -270,9 +270,13 @@ class HumanBlock(BaseModel):
                     continue
                 if isinstance(label, str) and error_types(label) != error_types(error_type):
                     path = FieldPath.at(field, (*path_of(("human", "sentence_error_types", index)).path, judge))
-                    fault(path, f"is {error_type!r}, but sentence_labels has {label!r} ({judge}); give one of the two")
+                    faults.add(
+                        line,
+                        path,
+                        f"is {error_type!r}, but sentence_labels has {label!r} ({judge}); give one of the two",
+                    )
                 elif isinstance(label, int) and label != int(names_no_error(error_type)):
-                    warn(field, f"is {error_type!r}, but the label is {label} ({judge}); both are kept")
+                    faults.warn(line, field, f"is {error_type!r}, but the label is {label} ({judge}); both are kept")
 
 
 BLOCKS = tuple(name for name in HumanBlock.model_fields if name != "judgments")
@@ -292,26 +296,26 @@ def voters_of(block: Any) -> set[str]:
     return {str(judge) for cell in cells if isinstance(cell, dict) for judge in cell} - {PEOPLE}
 
 
-def check_human(block: Mapping[str, Any], summary: Summary, fault: Report, warn: Report) -> HumanBlock | None:
+def check_human(block: Mapping[str, Any], summary: Summary, faults: Faults, line: int) -> HumanBlock | None:
     """Return the validated block of a row. If it has faults, report them and return None."""
     try:
         checked = HumanBlock.model_validate(block, context=summary)
     except ValidationError as error:
         for field, message in explained(error, _message):
             path = field.path if isinstance(field, FieldPath) else ()
-            fault(FieldPath.at(f"human.{field.removesuffix(f'.{PEOPLE}')}", ("human", *path)), message)
+            faults.add(line, FieldPath.at(f"human.{field.removesuffix(f'.{PEOPLE}')}", ("human", *path)), message)
         return None
-    checked.check_types(fault, warn)
+    checked.check_types(faults, line)
     return checked
 
 
-def check_key_facts(block: Mapping[str, Any], key_facts: int, fault: Report) -> None:
+def check_key_facts(block: Mapping[str, Any], key_facts: int, faults: Faults, line: int) -> None:
     """Report fields that do not have one cell per key fact."""
     for name in PER_KEY_FACT:
         try:
             _check_count(block.get(name), key_facts, "key fact")
         except ValueError as error:
-            fault(path_of(("human", name)), str(error))
+            faults.add(line, path_of(("human", name)), str(error))
 
 
 def _message(field: str, details: ErrorDetails) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from summeter.data.faults import Faults, FieldPath, Report
+from summeter.data.faults import Faults, FieldPath
 from summeter.data.flat import (
     GIVEN,
     Batch,
@@ -164,9 +164,8 @@ class Intake:
         """
         doc_id, system, file = str(row.doc_id), str(row.system), faults.file
         summary = self._summary(line, row, doc_id, system, faults)
-        fault, warn = _at(faults.add, line), _at(faults.warn, line)
-        human = repaired_spans(row.human or {}, row.summary, fault, warn)
-        block = check_human(human, summary, fault, warn) if summary is not None and human else None
+        human = repaired_spans(row.human or {}, row.summary, faults, line)
+        block = check_human(human, summary, faults, line) if summary is not None and human else None
         batch = self._batch
         draft = batch.documents.get(doc_id) or DocumentDraft(doc_id, file, line, row)
         draft.check(file, line, row, faults)
@@ -291,9 +290,7 @@ class Intake:
         batch = self._batch
         for number, block in enumerate(batch.blocks):
             block_faults = Faults(block.file)
-            check_key_facts(
-                block.content, len(batch.subject(block.summary).key_facts), _at(block_faults.add, block.line)
-            )
+            check_key_facts(block.content, len(batch.subject(block.summary).key_facts), block_faults, block.line)
             if not block_faults.count:
                 continue
             faults = self._faults.of(block.file)
@@ -308,10 +305,6 @@ class Intake:
                 faults.drop(line, field, message, "field", content.pop(name, None))
             batch.blocks[number] = block._replace(content=content)
         return misfits
-
-
-def _at(report: Callable[[int | None, str | None, str], None], line: int) -> Report:
-    return lambda field, message: report(line, field, message)
 
 
 def _without_faulty(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:

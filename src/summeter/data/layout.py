@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -153,7 +152,7 @@ def joined(
         }
         if not faults.count and roles:
             for row in preset.assemble(roles, faults):
-                yield Joined((row,), warn=partial(faults.of(row.file).warn, row.line))
+                yield Joined((row,), faults=faults.of(row.file))
         return
     rows = (row for table in tables_of.get(ROWS, ()) for row in _renamed(table, apply))
     groups: Iterable[tuple[Row, ...]] = ((row,) for row in rows)
@@ -186,7 +185,7 @@ def joined(
             elif articles is not None:
                 row = articles.shared(row, wanted)
         if complete:
-            yield Joined((row, *group[1:]), matches, document, partial(of_file.warn, row.line))
+            yield Joined((row, *group[1:]), matches, document, of_file)
     missing.finish()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from summeter.data.faults import Report
 from summeter.data.formats import Row
 from summeter.data.presets.base import (
     Cells,
@@ -30,7 +29,7 @@ def _convert(joined: Joined) -> Iterable[Cells]:
     human = faithfulness(row)
     typed = joined.first("error_types")
     if typed is not None:
-        human |= _spans(typed, row, joined.warn)
+        human |= _spans(typed, row, joined)
         row |= {column: typed.get(column) for column in ("error_type", "annotated_span")}
     return [_with_ids(row) | {"human": human}]
 
@@ -39,7 +38,7 @@ def _convert_types(joined: Joined) -> Iterable[Cells]:
     row: Cells = renamed(_LAYOUT.row(joined.cells), {"summ": "summary"})
     types = _types(row)
     human: dict[str, Any] = {"overall": {"faithfulness": None if types is None else int(not types)}}
-    human |= _spans(row, row, joined.warn)
+    human |= _spans(row, row, joined)
     return [_with_ids(row) | {"human": human}]
 
 
@@ -68,7 +67,7 @@ def _types(cells: Mapping[str, Any]) -> list[str] | None:
     return names
 
 
-def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> dict[str, Any]:
+def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], joined: Joined) -> dict[str, Any]:
     """Return the typed spans of a row as a `human` block.
 
     The row lists the spans in text order.
@@ -85,7 +84,9 @@ def _spans(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> di
         if start < 0:
             start = summary.find(text)
         if start < 0:
-            warn("annotated_span", "contains a span that is not in the summary; its spans are kept in the column only")
+            joined.warn(
+                "annotated_span", "contains a span that is not in the summary; its spans are kept in the column only"
+            )
             return {}  # a missing span would mean that its sentence has no error
         end = start + len(text)
         spans.append({"start": start, "end": end, "label": kind})

@@ -35,7 +35,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Strict, TypeAdapter, ValidationError
 
-from summeter.data.faults import Faults, Report
+from summeter.data.faults import Faults
 from summeter.data.formats import Format, NotJSON, Row, parse_json
 
 Cells = dict[str, Any]
@@ -164,7 +164,6 @@ class Joined:
 
     `cells` is a copy of the cells of the row, which `convert` may change. `rows` contains all rows of the group if the
     preset groups rows, and otherwise only the row itself. `document` is the text found by `Preset.articles`, or None.
-    `warn(field, message)` adds a warning.
     """
 
     def __init__(
@@ -172,20 +171,24 @@ class Joined:
         rows: tuple[Row, ...],
         roles: Mapping[str, tuple[Row, ...]] | None = None,
         document: str | None = None,
-        warn: Report | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self.rows = rows
         self.row = rows[0]
         self.cells: Cells = Columns(rows[0].cells)
         self.document = document
-        self.warn: Report = warn or (lambda _field, _message: None)
         self._roles = roles or {}
+        self._faults = faults or Faults(self.row.file)
+
+    def warn(self, field: str, message: str) -> None:
+        """Add a warning about the row."""
+        self._faults.warn(self.row.line, field, message)
 
     def without(self, column: str) -> Joined:
         """Return a copy of the joined row without a column."""
         cells = {name: value for name, value in self.row.cells.items() if name != column}
         rows = (self.row._replace(cells=cells), *self.rows[1:])
-        return Joined(rows, self._roles, self.document, self.warn)
+        return Joined(rows, self._roles, self.document, self._faults)
 
     def rows_of(self, name: str) -> tuple[Row, ...]:
         """Return the rows of another role with the same key, in the order of their files."""
