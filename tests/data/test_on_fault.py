@@ -261,8 +261,8 @@ class TestMessages:
         data = load(rows({"annotations": [{"fluency": 4}], "label": 1, "rouge_score": 0.3, "note": "x"}))
         assert [str(warning) for warning in data.warnings] == [
             (
-                "rows: columns `annotations`, `label` look like human ratings; they are kept with the summaries, "
-                "not used as judgments; name the layout with preset, or give them as `human`"
+                "rows: has columns that look like human ratings (`annotations`, `label`), which are kept with the "
+                "summaries and are not used as judgments; name the layout with preset, or give them as `human`"
             )
         ]
 

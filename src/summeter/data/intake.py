@@ -40,6 +40,8 @@ _REQUIRED = ("doc_id", "system", "document", "summary")
 """Fields without which a row is dropped, because the row would be undefined or describe another summary."""
 _INDEXED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
 """Fields of `human` that refer to the entries of a list by index and are meaningless without this list."""
+_EXAMINED = 50
+"""Number of rows in which columns that look like human judgments are searched for."""
 _SHORT = 1000
 """Maximum length, in characters, of a dropped value that is stored with the reason."""
 
@@ -59,7 +61,10 @@ class Intake:
         self._splitter = splitter_of(language)
         self._batch = Batch()
         self._taken = 0
-        self._hints = _Hints()
+        self._judged = False
+        """Whether a row has human judgments."""
+        self._rated: dict[str, None] = {}
+        """Unknown columns of the first rows that look like human judgments."""
         self._repeated = CountedWarning(
             "repeats the document and system of an earlier row; it is kept as a summary by {!r}"
         )
@@ -154,7 +159,11 @@ class Intake:
         for fault, value in dropped:
             faults.drop(fault.line, fault.field, fault.message, "field", _if_short(value))
         row_faults.copy_warnings_to(faults)
-        self._hints.note(checked)
+        if checked is not None:
+            self._judged |= bool(checked.human)
+            if self._taken <= _EXAMINED and not self._judged:
+                extra = checked.model_extra or {}
+                self._rated.update({name: None for name, value in extra.items() if looks_rated(name, value)})
 
     def _add(self, line: int, row: FlatRow, faults: Faults, *, keep_faulty: bool) -> None:
         """Add a validated row to the batch, and further faults of the row to `faults`.
@@ -254,7 +263,11 @@ class Intake:
         Adds the warnings about all rows. Raises InputError with all faults, and also if there were no rows.
         """
         self._columns.finish(self._faults)
-        self._hints.finish(self._faults)
+        if self._rated and not self._judged:
+            names = ", ".join(f"`{name}`" for name in self._rated)
+            what = f"has columns that look like human ratings ({names}), which are kept with the summaries and are not "
+            how = "used as judgments; name the layout with ", Parameter("preset"), ", or give them as `human`"
+            self._faults.warn(None, None, Message(what, *how))
         if not self._taken and not self._faults.count:
             empty = "has no valid row" if self._faults.dropped else "contains no rows"
             self._faults.fail(None, None, f"{empty}; give one row per summary")
@@ -425,40 +438,6 @@ def _if_short(value: Any) -> Any:
         return value if len(json.dumps(value)) <= _SHORT else None
     except (TypeError, ValueError, RecursionError):
         return None
-
-
-class _Hints:
-    """Warn of unknown columns that look like human judgments."""
-
-    ROWS = 50
-    """Number of rows that are examined."""
-
-    def __init__(self) -> None:
-        self._judged = False
-        self._rows = 0
-        self._columns: dict[str, None] = {}
-
-    def note(self, row: FlatRow | None) -> None:
-        """Examine the unknown columns of a row."""
-        if row is None:
-            return
-        self._judged |= bool(row.human)
-        if self._rows < self.ROWS and not self._judged:
-            extra = row.model_extra or {}
-            self._columns.update({name: None for name, value in extra.items() if looks_rated(name, value)})
-        self._rows += 1
-
-    def finish(self, faults: Faults) -> None:
-        """Add a warning if no row has judgments and some columns look like judgments."""
-        if self._judged or not self._columns:
-            return
-        single = len(self._columns) == 1
-        names = ", ".join(f"`{name}`" for name in self._columns)
-        what = f"column{'' if single else 's'} {names} look{'s' if single else ''} like human ratings; "
-        why = (
-            f"{'it is' if single else 'they are'} kept with the summaries, not used as judgments; name the layout with "
-        )
-        faults.warn(None, None, Message(what, why, Parameter("preset"), ", or give them as `human`"))
 
 
 def looks_rated(name: str, value: Any) -> bool:
