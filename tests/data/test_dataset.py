@@ -33,6 +33,13 @@ def faults(rows: list[dict[str, Any]], **how: Any) -> list[str]:
     return [str(one) for one in caught.value.faults]
 
 
+def faulty(rows: list[dict[str, Any]], **how: Any) -> list[tuple[str, int | None, str | None]]:
+    """Return file, line and field of each fault."""
+    with pytest.raises(InputError) as caught:
+        load(rows, **how)
+    return [one[:3] for one in caught.value.faults]
+
+
 def warnings(data: Dataset) -> list[str]:
     return [str(one) for one in data.warnings]
 
@@ -105,80 +112,47 @@ class TestRows:
 
 
 class TestFaults:
-    @together("change, message", [
-            ({"summary": None}, "rows:1: summary: is null; give a string (it may be empty)"),
-            ({"document": 5}, "rows:1: document: is the number 5; give a string, or a list of sources"),
-            ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a string"),
-            ({"doc_id": 1.5}, "rows:1: doc_id: is the number 1.5; give a string"),
-            ({"system": True}, "rows:1: system: is true; give a string"),
-            ({"system": ""}, "rows:1: system: is empty; leave it out"),
-            ({"domain": {}}, "rows:1: domain: is an object; give a string"),
-            ({"reference": ["a"]},
-             "rows:1: reference: is a list; give a string (`references` takes a list of strings)"),
-            ({"reference": "a", "references": ["b"]},
-             "rows:1: reference: is not among `references`; give one of the two"),
-            ({"references": "a"}, "rows:1: references: is a string; give a list of strings"),
-            ({"key_facts": ["a", None]}, "rows:1: key_facts[1]: is null; give a string"),
-            ({"key_facts": ["a", " "]}, "rows:1: key_facts[1]: is empty; leave it out"),
-            ({"sentences": []}, ("rows:1: sentences: is an empty list for a summary that is not empty; leave it out "
-                                "to have it split")),
-            ({"note": float("nan")}, ("rows:1: note: cannot be stored as JSON (Out of range float values are not JSON "
-                                     "compliant: nan); use strings, numbers, lists or objects")),
-            ({"note": {1, 2}}, ("rows:1: note: cannot be stored as JSON (Object of type set is not JSON serializable); "
-                               "use strings, numbers, lists or objects")),
-            ({"summary": "a\ud83d"},
-             "rows:1: summary: contains half a surrogate pair (U+D83D), which is not a character; remove it"),
+    @together("change, field", [
+            ({"summary": None}, "summary"),
+            ({"document": 5}, "document"),
+            ({"doc_id": ["x"]}, "doc_id"),
+            ({"doc_id": 1.5}, "doc_id"),
+            ({"system": True}, "system"),
+            ({"system": ""}, "system"),
+            ({"domain": {}}, "domain"),
+            ({"reference": ["a"]}, "reference"),
+            ({"reference": "a", "references": ["b"]}, "reference"),
+            ({"references": "a"}, "references"),
+            ({"key_facts": ["a", None]}, "key_facts[1]"),
+            ({"key_facts": ["a", " "]}, "key_facts[1]"),
+            ({"sentences": []}, "sentences"),
+            ({"sentences": ["It rained.", "It snowed."]}, "sentences"),
+            ({"note": float("nan")}, "note"),
+            ({"note": {1, 2}}, "note"),
+            ({"summary": "a\ud83d"}, "summary"),
         ],
     )  # fmt: skip
-    def test_wrong_cells(self, change: dict[str, Any], message: str) -> None:
-        (found,) = faults([ONE | change])
-        assert found.replace(" compliant: nan)", " compliant)") == message.replace(" compliant: nan)", " compliant)")
-
-    def test_given_sentence_not_in_the_summary(self) -> None:
-        (found,) = faults([ONE | {"sentences": ["It rained.", "It snowed."]}])
-        assert found == (
-            "rows:1: sentences: sentence 1 does not occur in the text after the previous sentence: 'It snowed.'; "
-            "sentences must occur in the summary, in order"
-        )
+    def test_wrong_cells(self, change: dict[str, Any], field: str) -> None:
+        assert faulty([ONE | change]) == [("rows", 1, field)]
 
     def test_missing_columns(self) -> None:
-        assert faults([ONE, {"source": "a", "output": "b"}, {"x": 1}]) == [
-            (
-                "rows:2: document: is missing; if it is in the column 'source', give map={'document': 'source'}, or "
-                "name the layout with preset"
-            ),
-            (
-                "rows:2: summary: is missing; if it is in the column 'output', give map={'summary': 'output'}, or name "
-                "the layout with preset"
-            ),
-            (
-                "rows:3: document: is missing; give each row a document, or name its column with "
-                "map={'document': 'COLUMN'}"
-            ),
-            ("rows:3: summary: is missing; give each row a summary, or name its column with map={'summary': 'COLUMN'}"),
+        assert faulty([ONE, {"source": "a", "output": "b"}, {"x": 1}]) == [
+            ("rows", line, field) for line in (2, 3) for field in ("document", "summary")
         ]
+        assert "map={'document': 'source'}" in faults([ONE, {"source": "a", "output": "b"}])[0]
 
     def test_repeated_summaries_are_numbered_with_one_warning(self) -> None:
         data = load([ONE, ONE | {"system": "s2"}, ONE, ONE | {"system": "s1#2"}, ONE])
         assert [one.system for one in data.summaries] == ["s1", "s2", "s1#2", "s1#2#2", "s1#3"]
-        assert warnings(data) == [
-            (
-                "rows:3: system: repeats the document and system of an earlier row; it is kept as a summary by 's1#2' "
-                "(and 2 more rows)"
-            )
-        ]
+        ((_, line, field, message),) = data.warnings
+        assert (line, field, "'s1#2' (and 2 more rows)" in message) == (3, "system", True)
 
     def test_different_references_are_combined(self) -> None:
         rows = [ONE | {"reference": "x"}, ONE | {"system": "s2", "reference": "y"},
                 ONE | {"system": "s3", "references": ["y", "z"]}, ONE | {"system": "s4"}]  # fmt: skip
         data = load(rows)
         assert data.documents["d1"].references == ("x", "y", "z")
-        assert warnings(data) == [
-            (
-                "rows:2: references: differs from that of earlier rows of document 'd1'; all references are kept "
-                "(and 1 more rows)"
-            )
-        ]
+        assert [(each.line, each.field) for each in data.warnings] == [(2, "references")]
 
     @pytest.mark.parametrize(
         ("field", "one", "two"),
@@ -188,27 +162,21 @@ class TestFaults:
     def test_rows_of_a_document_must_agree(self, field: str, one: Any, two: Any) -> None:
         rows = [ONE | {field: one}, ONE | {"system": "s2"} | ({} if field != "document" else {"document": "x"}),
                 ONE | {"system": "s3", field: two}]  # fmt: skip
-        assert faults(rows)[-1] == (
-            f"rows:3: {field}: differs from line 1, which has the same doc_id 'd1'; make them agree, or use two doc_ids"
-        )
+        assert faulty(rows)[-1] == ("rows", 3, field)
 
     def test_no_rows(self) -> None:
         assert faults([]) == ["rows: contains no rows; give one row per summary"]
 
     def test_all_faults_in_file_order(self) -> None:
         rows = [ONE | {"human": {"ratings": {"x": "y"}}}, ONE | {"system": 2.5, "summary": None}, ONE | {"domain": []}]
-        assert [one.split(": ")[:2] for one in faults(rows)] == [
-            ["rows:1", "human.ratings.x"], ["rows:2", "summary"], ["rows:2", "system"], ["rows:3", "domain"],
+        assert [one[1:] for one in faulty(rows)] == [
+            (1, "human.ratings.x"), (2, "summary"), (2, "system"), (3, "domain"),
         ]  # fmt: skip
 
     def test_misspelt_column_causes_a_warning(self) -> None:
         data = load([ONE | {"refernce": "x"}])
-        assert warnings(data) == [
-            (
-                "rows: refernce: is kept as an unknown column; if you mean 'reference', "
-                "give map={'reference': 'refernce'}"
-            )
-        ]
+        assert [(each.line, each.field) for each in data.warnings] == [(None, "refernce")]
+        assert "map={'reference': 'refernce'}" in data.warnings[0].message
         assert data.summaries[0].extra == {"refernce": "x"}
 
 
@@ -231,33 +199,22 @@ class TestMap:
         assert data.summaries[0].extra == {"gold": "gold"}
 
     def test_name_clash_is_a_fault(self) -> None:
-        assert faults([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"}) == [
-            (
-                "rows:1: summary: is mapped by map={'summary': 'output'}, but there is also a column 'summary'; "
-                "keep that column with map={'extra.old_summary': 'summary'}"
-            )
-        ]
+        clash = faulty([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"})
+        assert clash == [("rows", 1, "summary")]
 
     def test_unknown_field(self) -> None:
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(
+            UsageError, match=r"unknown field 'docment' \(did you mean document\?\); fields are: doc_id"
+        ):
             load([ARTICLE], map={"docment": "article"})
-        assert str(caught.value) == (
-            "map={'docment': 'article'}: unknown field 'docment' (did you mean document?); fields are: doc_id, "
-            "system, category, document, summary, reference, references, key_facts, sentences, domain, split, share, "
-            "human, and extra.NAME for any other column"
-        )
 
     def test_a_column_for_two_fields(self) -> None:
         with pytest.raises(UsageError, match="map: the column 'a' is mapped to two fields; map it to one"):
             load([ARTICLE], map={"document": "a", "summary": "a"})
 
     def test_missing_column(self) -> None:
-        assert faults([ONE], map={"category": "sistem"}) == [
-            (
-                "rows: map={'category': 'sistem'}: there is no column 'sistem' (did you mean system?); "
-                "columns are: doc_id, system, document, summary"
-            )
-        ]
+        (fault,) = faults([ONE], map={"category": "sistem"})
+        assert "map={'category': 'sistem'}: there is no column 'sistem' (did you mean system?)" in fault
 
     def test_preset_unknown(self) -> None:
         with pytest.raises(UsageError, match=r"unknown preset 'finsure' \(did you mean finesure\?\); presets are: "):
@@ -296,9 +253,6 @@ class TestTables:
         rows = [ONE | {"key_facts": ["k"], "doc_id": 1}, ONE | {"system": "s2", "doc_id": 1, "key_facts": None}]
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
         assert load(tmp_path / "a.parquet").hash == load(rows).hash
-
-
-NO_LABEL = "a label is 1 (supported, present), 0 (not) or a name, not 2"
 
 
 class TestFolder:
@@ -347,20 +301,14 @@ class TestFolder:
         (tmp_path / "set").mkdir()
         (tmp_path / "set" / "thesis.tex").write_text("years of work")
         for force in (False, True):
-            with pytest.raises(UsageError) as caught:
+            with pytest.raises(UsageError, match="exists and is not a dataset"):
                 save(load([ONE]), tmp_path / "set", force=force)
-            assert str(caught.value) == (
-                f"{tmp_path / 'set'} exists and is not a dataset; nothing was written: choose another folder"
-            )
         assert (tmp_path / "set" / "thesis.tex").read_text() == "years of work"
 
     def test_dataset_is_replaced_with_force_only(self, tmp_path: Path) -> None:
         save(load(self.rows()), tmp_path / "set")
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(UsageError, match=r"already contains a dataset.*force=True"):
             save(load([ONE]), tmp_path / "set")
-        assert str(caught.value) == (
-            f"{tmp_path / 'set'} already contains a dataset; choose another folder, or replace it with force=True"
-        )
         save(load([ONE]), tmp_path / "set", force=True)
         assert len(load(tmp_path / "set")) == 1
 
@@ -384,12 +332,8 @@ class TestFolder:
         save(load(self.rows()), folder)
         path = folder / name
         path.write_text(path.read_text() + "\n")
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError, match=f"{name}: was changed after import.*summeter data import .* --force"):
             load(folder)
-        assert str(caught.value) == (
-            f"{folder}: {name}: was changed after import; to accept the change, check the file, then run: "
-            f"summeter data import {folder} -o {folder} --force"
-        )
         save(load(folder, verify=False), folder, force=True)
         assert len(load(folder)) == 2
 
@@ -407,34 +351,30 @@ class TestFolder:
             load(folder, verify=False)
 
     @pytest.mark.parametrize(
-        ("name", "line", "message"),
+        ("name", "record", "line", "field"),
         [
-            ("documents.jsonl", '{"text": ""}', "documents.jsonl:2: id: is missing; import the data again"),
-            ("documents.jsonl", '{"id": "d1", "text": "x"}',
-             "documents.jsonl:2: id: 'd1' occurs twice; import the data again"),
-            ("documents.jsonl", "no", "documents.jsonl:2: is not JSON: Expecting value at column 1"),
-            ("summaries.jsonl", '{"document_id": "d9", "system": "s", "text": "", "splitter": "x"}',
-             "summaries.jsonl:3: document_id: refers to 'd9', which is not in the dataset; import the data again"),
-            ("summaries.jsonl", '{"document_id": "d1", "system": "s1", "text": "", "splitter": "x"}',
-             "summaries.jsonl:3: system: is a second summary of 'd1' by 's1'; import the data again"),
-            ("keyfacts.jsonl", '{"document_id": "d9", "id": "x", "origin": "given", "facts": []}',
-             "keyfacts.jsonl: document_id: refers to 'd9', which is not in the dataset; import the data again"),
+            ("documents.jsonl", '{"text": ""}', 2, "id"),
+            ("documents.jsonl", '{"id": "d1", "text": "x"}', 2, "id"),
+            ("documents.jsonl", "no", 2, None),
+            ("summaries.jsonl", '{"document_id": "d9", "system": "s", "text": "", "splitter": "x"}', 3, "document_id"),
+            ("summaries.jsonl", '{"document_id": "d1", "system": "s1", "text": "", "splitter": "x"}', 3, "system"),
+            ("keyfacts.jsonl", '{"document_id": "d9", "id": "x", "origin": "given", "facts": []}', None, "document_id"),
             ("judgments/human.raw.jsonl",
              '{"target": {"document_id": "d9", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 1}',
-             "human.raw.jsonl:4: target: refers to 'd9' by 's', which is not in the dataset; import the data again"),
+             4, "target"),
             ("judgments/human.raw.jsonl",
              '{"target": {"document_id": "d1", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 2}',
-             f"human.raw.jsonl:4: label: {NO_LABEL}; import the data again"),
+             4, "label"),
         ],
     )  # fmt: skip
-    def test_bad_records(self, tmp_path: Path, name: str, line: str, message: str) -> None:
+    def test_bad_records(self, tmp_path: Path, name: str, record: str, line: int | None, field: str | None) -> None:
         folder = tmp_path / "set"
         save(load(self.rows()), folder)
         with (folder / name).open("a") as handle:
-            handle.write(line + "\n")
+            handle.write(record + "\n")
         with pytest.raises(InputError) as caught:
             load(folder, verify=False).judgments("human.raw")
-        assert str(caught.value) == f"{(folder / name).parent / message}"
+        assert [one[:3] for one in caught.value.faults] == [(str(folder / name), line, field)]
 
     def test_a_broken_card(self, tmp_path: Path) -> None:
         (tmp_path / "dataset.json").write_text('{"name": 3}')
@@ -442,12 +382,8 @@ class TestFolder:
             load(tmp_path)
 
     def test_a_folder_without_a_dataset(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError, match=r"is a folder without dataset.json and without flat files"):
             load(tmp_path)
-        assert str(caught.value) == (
-            f"{tmp_path}: is a folder without dataset.json and without flat files (.jsonl, .ndjson, .csv, .tsv, "
-            ".parquet); give a flat file, a folder of flat files, or a folder made by `summeter data import`"
-        )
 
     def test_options_of_flat_files_are_refused_for_a_folder(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is a folder; leave out preset"):
