@@ -39,10 +39,7 @@ class TestSummEval:
     def test_missing_articles_are_one_fault(self, tmp_path: Path) -> None:
         file = put(tmp_path / "model_annotations.aligned.jsonl", [self.row(f"M{n}") for n in range(16)])
         (fault,) = faults(file, "summeval")
-        assert fault == (
-            f"{file}: the rows have no documents; give CNN/DailyMail's stories, by the hash in "
-            "`id`, with documents=FILE|FOLDER"
-        )
+        assert fault.startswith(f"{file}: the rows have no documents; give CNN/DailyMail's stories")
 
     def test_stories(self, tmp_path: Path) -> None:
         file = put(tmp_path / "model_annotations.aligned.jsonl", [self.row("M0"), self.row("M1")])
@@ -75,10 +72,7 @@ class TestSummEval:
             f"{rows}:2: there is no document '0' in {texts}; add it there"
         ]
         without = put(tmp_path / "more.jsonl", [{"id": HASH, "title": "Rain"}])
-        assert faults(rows, "summeval", documents=without)[0].startswith(
-            f"{without}:1: has no column with a text (one of text, document, article, story, source); its columns are: "
-            "id, title"
-        )
+        assert faults(rows, "summeval", documents=without)[0].startswith(f"{without}:1: has no column with a text")
         gone = tmp_path / "gone"
         assert faults(rows, "summeval", documents=gone) == [f"{gone}: no such file or folder"]
         (tmp_path / "empty").mkdir()
@@ -196,10 +190,8 @@ class TestUniSumEval:
 
     def test_single_file(self, tmp_path: Path) -> None:
         faithfulness, facts = self.files(tmp_path, "success", "success")
-        assert faults(faithfulness, "unisumeval") == [
-            (f"{faithfulness}: the key facts are missing; give data/unisumeval_keyfact.jsonl (columns uid, "
-            "model, keyfact, keyfact_label) as well (preset unisumeval)")
-        ]  # fmt: skip
+        (fault,) = faults(faithfulness, "unisumeval")
+        assert fault.startswith(f"{faithfulness}: the key facts are missing; give data/unisumeval_keyfact.jsonl")
         assert "the rows are missing; give data/unisumeval_faithfulness.jsonl" in faults(facts, "unisumeval")[0]
 
     def test_failed_summaries_are_left_out(self, tmp_path: Path) -> None:
@@ -290,10 +282,8 @@ class TestREALSumm:
         (bart,) = [row for row in flat_rows(data) if row["system"] == "abs_bart_out" and row["doc_id"] == "cnndm17"]
         assert bart["summary"] == "It poured truly ."
         assert "scores" not in bart
-        assert [text.partition("pkl: ")[2] or text.partition(": ")[2] for text in warned(data)] == [
-            ("abs_bart_out: has a text other than the one quoted by the votes; the quoted text is used, without the "
-            "stored scores (2 summaries)")
-        ]  # fmt: skip
+        (warning,) = data.warnings
+        assert (warning.field, "(2 summaries)" in warning.message) == ("abs_bart_out", True)
 
     def test_missing_files(self, folder: Path) -> None:
         files = sorted((folder / "scores_dicts").iterdir())
@@ -375,16 +365,14 @@ class TestLite3Pyramid:
             f"{root / 'summaries/abs_bart.summary'}:1: labels: has 3 labels for 2 key facts (preset lite3pyramid)"
         ]
         write(root / "labels" / "abs_bart.label", "1\t0\n")
-        assert faults(root, "lite3pyramid") == [
-            (f"{root / 'summaries/abs_bart.summary'}:2: {root / 'labels/abs_bart.label'} contains no labels of "
-            f"'{root}', 'abs_bart', 2; add them there")
-        ]  # fmt: skip
+        (fault,) = faults(root, "lite3pyramid")
+        assert fault.startswith(
+            f"{root / 'summaries/abs_bart.summary'}:2: {root / 'labels/abs_bart.label'} contains no"
+        )
         (root / "SCUs.txt").unlink()
         assert any("the key facts are missing; give SCUs.txt" in fault for fault in faults(root, "lite3pyramid"))
 
     def test_folder_without_files_of_the_preset(self, tmp_path: Path) -> None:
         write(tmp_path / "x" / "readme.md", "x")
-        assert faults(tmp_path / "x", "lite3pyramid") == [
-            (f"{tmp_path / 'x'}: contains no file of preset lite3pyramid: *.summary, *.label, ids.txt, documents.txt, "
-            "references.txt, SCUs.txt")
-        ]  # fmt: skip
+        (fault,) = faults(tmp_path / "x", "lite3pyramid")
+        assert fault.startswith(f"{tmp_path / 'x'}: contains no file of preset lite3pyramid: *.summary, *.label")
