@@ -74,6 +74,15 @@ def number(value: float | None, digits: int = 3) -> str:
     return NONE if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
+def signed(value: float, digits: int = 3) -> str:
+    """Format a difference with its sign, which is + for numbers that are rounded to zero.
+
+    >>> signed(0.126, 2), signed(-0.0001)
+    ('+0.13', '+0.000')
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
 def p_value(p: float | None) -> str:
     """Format a p-value as papers do, or None as an empty string.
 

@@ -55,7 +55,9 @@ def test_label_studio(tmp_path: Path) -> None:
             result("labels", "errors", span, id="c"), result("choices", "kind", {"choices": ["yes"]}, id="c"),
             result("textarea", "note", {"text": ["It rained."]}, id="d"),
         ]},
-        {"completed_by": {"id": 2, "email": "b@example.org"}, "result": [result("rating", "fluency", {"rating": 5})]},
+        {"completed_by": {"id": 2, "email": "b@example.org"}, "result": [  # without ids
+            result("rating", "fluency", {"rating": 5}), result("labels", "errors", span),
+        ]},
         {"completed_by": 3, "was_cancelled": True, "result": [result("rating", "fluency", {"rating": 1})]},
     ]}  # fmt: skip
     given[1] |= {"id": 8, "annotations": []}

@@ -194,6 +194,8 @@ def _net(details: Mapping[str, Any]) -> str:
     """Return the difference from the control with its interval."""
     if details["net"] is None:
         return "-"
+    from summeter.tables import signed
+
     low, high = details["net_low"], details["net_high"]
-    ends = f" [{low:+.3f}, {high:+.3f}]" if low is not None and low < high else ""
-    return f"{details['net']:+.3f}{ends}"
+    ends = f" [{signed(low)}, {signed(high)}]" if low is not None and low < high else ""
+    return f"{signed(details['net'])}{ends}"

@@ -365,14 +365,14 @@ def read_entries(
     )
 
 
-def listed_in(value: Any, name: str, noun: str) -> list[Any]:
-    """Return the list in a reply, which is the field `name` of an object or the value of its only key.
+def listed_in(value: Any, names: Sequence[str], noun: str) -> list[Any]:
+    """Return the list in a reply, which is the field of an object under one of `names` or the value of its only key.
 
     `noun` names an entry in messages. Raises ReplyError if there is no list, or if it is empty.
     """
     listed = unwrap(value)
     if isinstance(listed, dict):
-        listed = field(listed, name)
+        listed = field(listed, *names)
     if not isinstance(listed, list) or not listed:
         raise ReplyError(f"expected a list of {noun}s, got {show(listed)}")
     return listed
@@ -393,10 +393,7 @@ def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[s
     """
 
     def texts(value: Any) -> Texts:
-        value = value if any(name in value for name in names) else unwrap(value)
-        listed = field(value, *names) if isinstance(value, dict) else value
-        if not isinstance(listed, list) or not listed:
-            raise ReplyError(f"expected a list of {noun}s, got {show(listed)}")
+        listed = listed_in(value, names, noun)
         distinct: dict[str, str] = {}
         for place, entry in enumerate(listed, 1):
             if not isinstance(entry, str) or not any(map(str.isalnum, entry)):

@@ -35,7 +35,7 @@ from summeter.records import JudgeKey, Parameter, UsageError, judge_names
 from summeter.scoring.table import Question
 from summeter.stats import MIN_DOCUMENTS, Bootstrap, Measurement, paired_differences
 from summeter.stats.base import CONSTANT, EMPTY, Floats, Ints, ratio
-from summeter.tables import interval, number
+from summeter.tables import interval, number, signed
 
 STUDY = "bridge"
 UNITS = {Level.SENTENCE: "sentences", Level.KEY_FACT: "key facts"}
@@ -225,14 +225,14 @@ def _conversion(measured: Sequence[Row], coefficient: str) -> str:
     offset, slope, agreement = measured
     if offset.value is None:
         return f"nothing can be compared ({offset.reason})"
-    differ = f"{offset.value:+.3f} {interval(offset.low, offset.high)}".rstrip()
+    differ = f"{signed(offset.value)} {interval(offset.low, offset.high)}".rstrip()
     said = (
         f"the new scores differ by {differ} on "
         f"{count(offset.n, 'summary', 'summaries')} (agreement {number(agreement.value, 2)}, {coefficient})"
     )
     if slope.value is None:
-        return f"{said}. To convert an old mean, add {offset.value:.3f}"
-    convert = f"To convert an old mean, multiply it by {slope.value:.3f} and add {slope.details['intercept']:.3f}"
+        return f"{said}. To convert an old mean, add {number(offset.value)}"
+    convert = f"To convert an old mean, multiply it by {slope.value:.3f} and add {number(slope.details['intercept'])}"
     spread = f"{said}; their standard deviation is {number(slope.value)}"
     if slope.low is None or slope.high is None:
         return (
@@ -240,7 +240,7 @@ def _conversion(measured: Sequence[Row], coefficient: str) -> str:
             f"the offset suffices. {convert}"
         )
     if slope.low <= 1 <= slope.high:
-        return f"{said}. To convert an old mean, add {offset.value:.3f}"
+        return f"{said}. To convert an old mean, add {number(offset.value)}"
     return f"{spread} {interval(slope.low, slope.high)} times that of the old ones. {convert}"
 
 

@@ -33,7 +33,7 @@ from summeter.records import UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
 from summeter.stats import Bootstrap, Estimate, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Labels, codes, generator, split_rows, undefined
-from summeter.tables import interval
+from summeter.tables import interval, signed
 
 STUDY = "estimate"
 SMALL = 30
@@ -192,8 +192,8 @@ def _verdict(row: Row, judge: str) -> str:
     many = row.details["comparisons"]
     after = "" if many == 1 else f", interval widened for {many} pairs"
     return (
-        f"{row.pair} on {row.gold_aspect}: {row.value:+.2f} {interval(row.low, row.high, 2)} from {row.n} labelled "
-        f"documents and {row.details['unlabelled']} more by {judge}; the two {verdict}{after}"
+        f"{row.pair} on {row.gold_aspect}: {signed(row.value, 2)} {interval(row.low, row.high, 2)} from {row.n} "
+        f"labelled documents and {row.details['unlabelled']} more by {judge}; the two {verdict}{after}"
     )
 
 
@@ -236,8 +236,8 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
     if gap.p is not None and gap.value is not None and gap.p < SURE:
         side = "higher" if gap.value > 0 else "lower"
         warnings.append(
-            f"machine scores of labelled summaries are {side} than those of others (Spearman {gap.value:+.2f}); the "
-            "sample does not look random, so the estimate may be biased"
+            f"machine scores of labelled summaries are {side} than those of others (Spearman {signed(gap.value, 2)}); "
+            "the sample does not look random, so the estimate may be biased"
         )
     return warnings
 

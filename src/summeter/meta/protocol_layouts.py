@@ -13,7 +13,7 @@ from typing import Any
 
 from summeter.meta._protocol import ACCURACY, AREA, DIFFERENCE, MEAN
 from summeter.meta.results import Row, Study, pivot
-from summeter.tables import Table, interval, number, p_value, with_missing
+from summeter.tables import Table, interval, number, p_value, signed, with_missing
 
 FILES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
 """Name of the file of each format."""
@@ -109,7 +109,7 @@ def _pairs(title: str, rows: Sequence[Row]) -> Table:
     for row in rows:
         where = "/".join(row.details["cell"].values()) or "all"
         low, high = (None if end is None else 100 * end for end in (row.low, row.high))
-        value = "-" if row.value is None else f"{100 * row.value:+.1f} {interval(low, high, 1)}".rstrip()
+        value = "-" if row.value is None else f"{signed(100 * row.value, 1)} {interval(low, high, 1)}".rstrip()
         if row.reason:
             value += f" {letters[row.reason]}"
         judges = f"{row.details['first']} - {row.details['second']}"

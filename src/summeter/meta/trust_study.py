@@ -8,7 +8,7 @@ from typing import Any
 
 from summeter._version import __version__
 from summeter.meta.results import Row, Study, judge_labels
-from summeter.tables import Column, Table, interval, number
+from summeter.tables import Column, Table, interval, number, signed
 
 STUDY = "trust"
 TITLES = {
@@ -143,7 +143,7 @@ def _group_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a sentence on the groups between which the judge's bias differs most, per column."""
     for column, several in groups_of(rows, "bias").items():
         ends = [
-            f"{row.value:+.2f} {interval(row.low, row.high, 2)} ({' '.join((group_of(row) or ())[1:])})"
+            f"{signed(row.value or 0.0, 2)} {interval(row.low, row.high, 2)} ({' '.join((group_of(row) or ())[1:])})"
             for choose in (min, max)
             for row in [choose(several, key=lambda row: row.value or 0.0)]
         ]

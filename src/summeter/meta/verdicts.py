@@ -21,7 +21,7 @@ from summeter.pages.numbers import count
 from summeter.records import names_no_error
 from summeter.scoring.systems import NEUTRAL, SystemTable
 from summeter.stats import MIN_DOCUMENTS, PairDifference, clusters_of_equals, error_to_find, labels_to_find
-from summeter.tables import interval, with_interval
+from summeter.tables import interval, signed, with_interval
 
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
@@ -254,7 +254,7 @@ class Comparison:
     def _figures(self, pair: PairDifference, member: str) -> str:
         """Return the difference from the side of `member`, with the corrected p or why there is no test."""
         sign = 1 if member == pair.first else -1
-        size = f"{round(sign * (pair.difference or 0.0), 2) + 0.0:+.2f}"
+        size = signed(sign * (pair.difference or 0.0), 2)
         if pair.low is not None and pair.high is not None and not same(pair.low, pair.high):
             low, high = sorted((sign * pair.low, sign * pair.high))
             size += f" {interval(low, high, 2)}"

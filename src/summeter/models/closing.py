@@ -74,9 +74,9 @@ def closing_warnings(models: Iterable[str], today: datetime.date | None = None) 
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = (closing_dates().get(model) for model in dict.fromkeys(models))
     return [
-        f"{each.model} {each.state(today)} ({each.source}, read on {each.read})"
+        f"{each.model} {each.state(today)}"
         + (f"; its vendor recommends {each.replacement}" if each.replacement else "")
-        + ". `summeter meta bridge` compares the results of two models, so that a series can go on"
+        + ". `summeter meta bridge` compares two models"
         for each in found
         if each is not None and each.closes is not None and (each.closes - today).days <= NOTICE
     ]

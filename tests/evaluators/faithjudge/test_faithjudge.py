@@ -46,7 +46,7 @@ def shown(rows: list[dict[str, Any]], system: str, judge: FaithJudge | None = No
     data = sm.load(rows)
     ((document, summaries),) = data.items()
     (summary,) = (one for one in summaries if one.system == system)
-    return (judge or FaithJudge()).with_data(data).examples(Item(document=document, summary=summary))
+    return list((judge or FaithJudge()).with_data(data).examples(Item(document=document, summary=summary)))
 
 
 def fenced(prompt: str, name: str) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from summeter.data.faults import Faults
+from summeter.data.formats import LONGEST_JSON
 from summeter.data.logs.table import Log, LogFormat, Record, VoteTable
 from summeter.records import InstallError
 
@@ -73,6 +74,9 @@ def read_eval(path: Path, faults: Faults) -> Log:
                 if name not in members:
                     faults.fail(None, name, "is absent; the file is not a log of inspect_ai")
                     continue
+                if members[name].file_size > LONGEST_JSON:
+                    faults.fail(None, name, f"is longer than {LONGEST_JSON >> 30} GiB")
+                    continue
                 try:
                     content = json.loads(_content(file, archive, members[name]), parse_constant=lambda _: None)
                 except (ValueError, OSError, EOFError, RecursionError, zlib.error, zipfile.BadZipFile) as error:
@@ -104,7 +108,7 @@ def _content(file: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
     sizes = file.read(4)
     file.seek(int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little"), io.SEEK_CUR)
     with pa.input_stream(pa.py_buffer(file.read(member.compress_size)), compression="zstd") as stream:
-        content: bytes = stream.read()
+        content: bytes = stream.read(member.file_size)
     if zlib.crc32(content) != member.CRC:
         raise zipfile.BadZipFile("wrong checksum")
     return content

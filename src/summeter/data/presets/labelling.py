@@ -135,7 +135,7 @@ def _label_studio(joined: Joined) -> Iterable[Cells]:
         person = annotation.completed_by
         name = f"annotator{person.id if isinstance(person, _Person) else person}"
         block.annotators.append(name)
-        regions = {item.id for item in annotation.result if "start" in item.value}
+        regions = {item.id for item in annotation.result if "start" in item.value} - {None}
         for item in annotation.result:
             value, answers = item.value, item.value.get(item.type)
             if "start" in value and item.to_name == "summary":

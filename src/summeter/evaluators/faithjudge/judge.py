@@ -6,7 +6,8 @@ one has no licence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import Field, PrivateAttr
@@ -134,14 +135,14 @@ class FaithJudge(LLMJudge[Decision]):
         }
         return {**super().signature_fields(), **({"examples": digest(listed, HASH)} if listed else {})}
 
-    def examples(self, item: Item) -> list[Example]:
-        """Return the examples that are shown with an item."""
+    def examples(self, item: Item) -> Iterator[Example]:
+        """Yield the examples that are shown with an item."""
         known = self._examples.get(item.document.id, ())
-        return [example for example in known if not example.discloses(item.summary)][: self.at_most]
+        yield from islice((example for example in known if not example.discloses(item.summary)), self.at_most)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Return the judgment of the summary, which is skipped if there are no examples and `unannotated` is "skip"."""
-        if self.unannotated == "skip" and not self.examples(item):
+        if self.unannotated == "skip" and next(self.examples(item), None) is None:
             why = "the data contain no findings of people on another summary of the document"
             return self.builder(item, prepared, tools).skipped(why)
         return await super().judge(item, prepared, tools)

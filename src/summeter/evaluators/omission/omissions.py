@@ -93,7 +93,7 @@ class Omissions(LLMJudge[Facts]):
 
         def facts(value: Any) -> Facts:
             found = []
-            for place, entry in enumerate(listed_in(value, "facts", "fact"), 1):
+            for place, entry in enumerate(listed_in(value, ["facts"], "fact"), 1):
                 try:
                     found.append(_fact(entry))
                 except ReplyError as error:

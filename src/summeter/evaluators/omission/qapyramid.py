@@ -79,7 +79,7 @@ def read_questions(reply: str, material: Sequence[str] = ()) -> Texts:
     """
 
     def texts(value: Any) -> Texts:
-        listed = listed_in(value, "questions", "question")
+        listed = listed_in(value, ["questions"], "question")
         distinct: dict[str, str] = {}
         for place, entry in enumerate(listed, 1):
             if not isinstance(entry, dict):
