@@ -124,39 +124,8 @@ def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> Non
     assert row.details["tuned_on"] == "split=val"
     assert row.details["tuned_n"] == 8
     assert 10 <= row.details["threshold"] < 20
-    assert row.details["bootstrap_deviation"] > 0
-    by_origin: dict[str, Any] = {"tune": "split=val", "thresholds_by": "origin", "resamples": 0}
-    each = classify(judged, gold, level="summary", **by_origin)
-    assert value(each, "balanced_accuracy") == value(each, "grouped_balanced_accuracy") == 1.0
-    limits = each.one(statistic="f1").details["thresholds"]
-    assert 1 <= limits["cnn"] < 2
-    assert 10 <= limits["xsum"] < 20
     with pytest.raises(UsageError, match="no row has split=dev; the values are: val, test"):
         classify(judged, gold, level="summary", tune="dev")
-
-
-def test_thresholds_by_group_are_weighted_by_size() -> None:
-    # The thresholds of a and b are in [1, 2) and [10, 20); rows are (origin, label, score).
-    dev = [("a", 0, 1), ("a", 1, 2), ("b", 0, 10), ("b", 1, 20), ("c", 1, 3), ("c", 1, 4)]
-    test = [("a", 0, 1), ("a", 1, 2), ("a", 0, 1), ("a", 1, 2), ("b", 0, 20), ("b", 1, 20), ("c", 1, 5)]
-    test += [("d", 0, 1), ("d", 1, 1)]
-    rows = [*(("val", *row) for row in dev), *(("test", *row) for row in test)]
-    context = Context(
-        splits={f"d{n}": split for n, (split, *_) in enumerate(rows)},
-        extra={"origin": {(f"d{n}", "A"): origin for n, (_, origin, *_) in enumerate(rows)}},
-    )
-    judge = ratings({f"d{n}": {"A": float(score)} for n, (*_, score) in enumerate(rows)}, "faithfulness")
-    gold = people({(f"d{n}", "A"): {"a": label} for n, (_, _, label, _) in enumerate(rows)}, "faithfulness")
-    judged = JudgeInput(JudgmentTable.of(judge), {}, context)
-    by_origin: dict[str, Any] = {"tune": "val", "thresholds_by": "origin", "resamples": 0}
-    row = classify(judged, JudgmentTable.of(gold), level="summary", **by_origin).one(
-        statistic="grouped_balanced_accuracy"
-    )
-    # a: all four right, 1; b: both above the threshold, .5; weights 4 and 2.
-    assert row.details["balanced_accuracy_of_groups"] == {"a": 1.0, "b": 0.5}
-    assert row.value == pytest.approx((4 * 1 + 2 * 0.5) / 6)
-    assert (row.n, row.missing) == (6, 3)
-    assert row.details["groups_undefined"] == {"c": "no threshold: no negative label", "d": "no threshold"}
 
 
 def test_success_is_usable_and_complete() -> None:

@@ -15,7 +15,7 @@ from summeter.choices import Population
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta._estimate import CoverageOptions, coverage, estimate, sample_warnings, simulate
+from summeter.meta._estimate import coverage, estimate, sample_warnings, simulate
 from summeter.meta.results import Study
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
@@ -166,7 +166,7 @@ class TestCoverage:
         rng = np.random.default_rng(5)
         human = rng.normal(0.5, 0.2, 400)
         machine = human + rng.normal(0.1, 0.1, 400)
-        got = coverage(human, machine, 40, CoverageOptions(draws=400, seed=1))
+        got = coverage(human, machine, 40, draws=400, seed=1)
         # 400 draws at .95 have a standard error of .011.
         assert got.value == pytest.approx(0.95, abs=0.035)
         assert got.details["width"] / got.details["human_width"] < 0.75
@@ -175,7 +175,7 @@ class TestCoverage:
 
     def test_a_useless_machine_costs_little(self) -> None:
         rng = np.random.default_rng(6)
-        got = coverage(rng.random(200), rng.random(200), 40, CoverageOptions(draws=200))
+        got = coverage(rng.random(200), rng.random(200), 40, draws=200)
         assert 0.93 < got.details["width"] / got.details["human_width"] < 1.02
 
     def test_a_system_without_labels_is_undefined(self) -> None:

@@ -13,7 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from summeter.data.dataset import load, save
 from summeter.engine.api import evaluate
-from summeter.meta._overlap import Lists, claim_match_of, lists_of, match_claims, overlap, rouge_1
+from summeter.meta._overlap import Lists, lists_of, match_claims, overlap, rouge_1
 from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT
 from summeter.records import InputError, UsageError
@@ -49,7 +49,6 @@ class TestEasiness:
         got = match_claims(["ab", "b"], ["a"], starts)
         assert asked == [("ab", "a"), ("b", "a")]
         assert (got.precision, got.recall) == (0.5, 1.0)
-        assert claim_match_of([[1.0], [0.0]], 2, 1) == got
 
     def test_empty_lists_have_no_value(self) -> None:
         assert match_claims([], []) == (None, None, None, 0, 0, "both lists are empty")

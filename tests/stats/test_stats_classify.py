@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from summeter.stats import (
     Bootstrap,
     auroc,
-    bootstrap_deviation,
     classify,
     decide,
     tune_threshold,
@@ -109,17 +108,3 @@ def test_threshold_by_hand() -> None:
     assert tune_threshold([], []).reason == "no complete pairs"
     with pytest.raises(ValueError, match="0 or 1"):
         tune_threshold([2], [1])
-
-
-def test_bootstrap_deviation_equals_the_plain_loop() -> None:
-    rng = np.random.default_rng(1)
-    labels = rng.integers(0, 2, 120)
-    scores = labels + rng.normal(size=120)
-    mean, deviation = bootstrap_deviation(labels, scores, 0.5, resamples=4000)
-    draws = []
-    for _ in range(1000):
-        rows = rng.integers(0, 120, 120)
-        draws.append(classify(labels[rows], decide(scores[rows], 0.5))["balanced_accuracy"].value)
-    assert mean == pytest.approx(np.mean(draws), abs=0.005)
-    assert deviation == pytest.approx(np.std(draws, ddof=1), rel=0.1)
-    assert bootstrap_deviation([], [], 0.5) == bootstrap_deviation([1, 1], [1, 2], 0.5) == (None, None)

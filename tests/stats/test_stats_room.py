@@ -42,7 +42,6 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         stats.paired_differences([{"x": x, "y": y}]),
         stats.auroc(x, y).estimate(stats.Bootstrap(len(x), 20)),
         stats.tune_threshold(x, y),
-        stats.bootstrap_deviation(x, y, 0.5, 50),
         stats.pairwise_accuracy(x, y),
         stats.pairwise_accuracy(x, y, epsilon=None, average="group"),
         stats.williams(x, y, y),

@@ -5,8 +5,7 @@ judge labels supported, and specificity is the share of erroneous sentences that
 accuracy is the mean of the two, which does not depend on the choice of the positive class.
 
 A decision is the judge's label, or a value that is 0 or 1. Scores are turned into decisions by a threshold, which is
-given or is tuned on a split of the data that is then left out of the test (the percentile protocol of AggreFact). There
-can be one threshold, or one for each value of a column.
+given or is tuned on a split of the data that is then left out of the test (the percentile protocol of AggreFact).
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
-from summeter.stats import Estimate, Measurement, Threshold, bootstrap_deviation, decide, tune_threshold
-from summeter.stats import classify as classify_labels
+from summeter.stats import Estimate, decide, tune_threshold
 from summeter.stats.base import Floats, undefined
 from summeter.stats.resample import Resampling
 
@@ -47,9 +45,6 @@ class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
     threshold: float | None = Field(None, description="Scores above it become 1.")
     tune: Annotated[str | None, CommandLine(metavar="[COLUMN=]VALUE")] = Field(
         None, description="Tune the threshold on this split, and measure on the other rows."
-    )
-    thresholds_by: Annotated[str | None, CommandLine(metavar="COLUMN")] = Field(
-        None, description="Tune one threshold for each value of this column."
     )
 
 
@@ -74,8 +69,6 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
         raise UsageError(f"the level {level} has means, not decisions; choose sentence, key_fact or summary")
     if threshold is not None and tune is not None:
         raise UsageError("give either ", Parameter("threshold"), " or a split to tune it on with ", Parameter("tune"))
-    if options.thresholds_by is not None and tune is None:
-        raise UsageError("thresholds by a column need a split to tune them on: ", Parameter("tune", "SPLIT"))
     read = meta_input(run, gold, options)
     scored = list(all_pairs(read, level, options))
     for pairs in scored:
@@ -85,7 +78,16 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     for scores, labels in zip(scored, labelled, strict=True):
         tested, reason, details = scores, None, dict[str, Any]()
         if tune is not None:
-            tested, decided, reason, details = _tuned(scores, tune, options.thresholds_by)
+            name, dev, tested = dev_split(scores, tune)
+            tuned = tune_threshold(dev.y, dev.x)
+            details = {
+                "tuned_on": name, "tuned_n": dev.n, "threshold": tuned.threshold,
+                "tuned_balanced_accuracy": tuned.balanced_accuracy,
+            }  # fmt: skip
+            if tuned.threshold is None:
+                decided, reason = np.full(len(tested), np.nan), f"no threshold could be tuned: {tuned.reason}"
+            else:
+                decided = decide(tested.x, tuned.threshold)
         elif threshold is not None:
             decided, details = decide(scores.x, threshold), {"threshold": threshold}
         elif are_decisions(labels.x):
@@ -99,45 +101,6 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     return Study(STUDY, rows, notes(read, options, level, scored))
 
 
-def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> tuple[Sample, Floats, str | None, dict[str, Any]]:
-    """Return the test rows, their decisions, the reason if there are none, and details of the thresholds."""
-    name, dev, test = dev_split(scores, tune)
-    details: dict[str, Any] = {"tuned_on": name, "tuned_n": dev.n}
-    decided = np.full(len(test), np.nan)
-    if thresholds_by is None:
-        tuned = tune_threshold(dev.y, dev.x)
-        details |= {"threshold": tuned.threshold, "tuned_balanced_accuracy": tuned.balanced_accuracy}
-        if tuned.threshold is None:
-            return test, decided, f"no threshold could be tuned: {tuned.reason}", details
-        return test, decide(test.x, tuned.threshold), None, details
-    of_dev, of_test = (part.units.column(thresholds_by) for part in (dev, test))
-    tuned_by: dict[str, Threshold] = {}
-    for group in of_dev.used():
-        rows = of_dev.equal(group)
-        tuned_by[str(group)] = tune_threshold(dev.y[rows], dev.x[rows])
-    accuracies, undefined_groups = dict[str, Measurement](), dict[str, str | None]()
-    for group in of_test.used():
-        rows, own = of_test.equal(group), tuned_by.get(str(group))
-        if own is None or own.threshold is None:  # the rows count as missing
-            undefined_groups[str(group)] = "no threshold" if own is None else f"no threshold: {own.reason}"
-            continue
-        decided[rows] = decide(test.x[rows], own.threshold)
-        accuracy = classify_labels(test.y[rows], decided[rows])["balanced_accuracy"]
-        if accuracy.value is None:
-            undefined_groups[str(group)] = accuracy.reason
-        else:
-            accuracies[str(group)] = accuracy
-    weight = sum(accuracy.n for accuracy in accuracies.values())
-    total = sum((accuracy.value or 0.0) * accuracy.n for accuracy in accuracies.values())
-    details |= {
-        "thresholds_by": thresholds_by, "thresholds": {group: each.threshold for group, each in tuned_by.items()},
-        "mean_balanced_accuracy_of_groups": total / weight if weight else None, "groups_weight": weight,
-        "balanced_accuracy_of_groups": {group: accuracy.value for group, accuracy in accuracies.items()},
-        "groups_undefined": undefined_groups,
-    }  # fmt: skip
-    return test, decided, None, details
-
-
 def _rows(
     group: Group, decided: Floats, undecided: str | None, details: Mapping[str, Any], draws: Resampling
 ) -> Iterator[Row]:
@@ -148,17 +111,8 @@ def _rows(
     for name in STATISTICS:
         of_scores = name == AUROC
         got = estimate(pairs if of_scores else decisions_of, name, draws)
-        more = {} if of_scores else dict(details)
-        if name == "balanced_accuracy" and got.value is not None:
-            bootstrap = draws(0)
-            mean, deviation = bootstrap_deviation(pairs.y, decided, 0.5, bootstrap.resamples, bootstrap.seed)
-            more |= {"bootstrap_mean": mean, "bootstrap_deviation": deviation}
+        more: Mapping[str, Any] = {} if of_scores else details
         yield interval_row(got, about, statistic=name, reason=None if of_scores else undecided, details=more)
-    mean = details.get("mean_balanced_accuracy_of_groups")
-    if mean is not None and group.column is None:
-        weight = details["groups_weight"]
-        grouped = Estimate(mean, weight, len(pairs) - weight)
-        yield interval_row(grouped, about, statistic="grouped_balanced_accuracy", details=dict(details))
 
 
 def _success(pairs: Sample) -> Row:

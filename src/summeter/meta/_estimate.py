@@ -245,8 +245,8 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
 # ---- simulated coverage ----
 
 
-class CoverageOptions(IntervalOptions):
-    """Settings of simulated estimates."""
+class SimulateOptions(Selection, GoldAtLeast, IntervalOptions):
+    """The options of `simulate`."""
 
     draws: int = Field(500, ge=1, description="Number of simulated draws.")
     resample_unit: Annotated[str, Choice(Population, "resample_unit")] = Field(
@@ -256,21 +256,26 @@ class CoverageOptions(IntervalOptions):
     seed: int = Field(0, description="Random seed.")
 
 
-class SimulateOptions(Selection, GoldAtLeast, CoverageOptions):
-    """The options of `simulate`."""
-
-
 def coverage(
-    human: Floats, machine: Floats, labels: int, options: CoverageOptions, clusters: Labels | None = None
+    human: Floats,
+    machine: Floats,
+    labels: int,
+    clusters: Labels | None = None,
+    *,
+    draws: int = 500,
+    resample_unit: str = Population.POPULATION,
+    seed: int = 0,
+    confidence: float = 0.95,
+    tuned: bool = True,
 ) -> Estimate:
-    """Return the coverage of estimates from `labels` labelled clusters (documents), simulated in `n` draws.
+    """Return the coverage of estimates from `labels` labelled clusters (documents), simulated in `draws` draws.
 
     `details` holds the mean `width` of the intervals, and `human_coverage` and `human_width`, those of intervals from
     labels alone; the mean error (`bias`) of the estimates, the error of the machine mean over all documents
     (`machine_bias`), and the `truth`. Rows in which either judgment is NaN are left out. Raises UsageError unless
     `labels` is at least 2 and less than the number of clusters.
     """
-    rng = generator(options.seed)
+    rng = generator(seed)
     both = ~(np.isnan(human) | np.isnan(machine))
     human, machine = human[both], machine[both]
     cluster = np.arange(len(both))[both] if clusters is None else codes(clusters)[both]
@@ -282,20 +287,20 @@ def coverage(
     truth = float(human.mean())
     size = len(units)
     simulated = []
-    for _ in range(options.draws):
-        picks = rng.integers(0, size, size) if options.resample_unit == Population.POPULATION else rng.permutation(size)
+    for _ in range(draws):
+        picks = rng.integers(0, size, size) if resample_unit == Population.POPULATION else rng.permutation(size)
         drawn = [units[pick] for pick in picks]
         rows = np.concatenate(drawn)
         of_draw = np.repeat(np.arange(size), [len(unit) for unit in drawn])
         people = np.where(of_draw < labels, human[rows], np.nan)
-        got = ppi_mean(people, machine[rows], of_draw, options.confidence, options.tuned)
+        got = ppi_mean(people, machine[rows], of_draw, confidence, tuned)
         # The interval of constant labels has a width of 0.
         ends = [each.value if end is None else end for each in got[:2] for end in (each.low, each.high)]
         simulated.append([np.nan if value is None else value for value in (*ends, got.estimate.value)])
     low, high, human_low, human_high, value = np.array(simulated).T
     inside = ((low <= truth) & (truth <= high)).astype(np.float64)
     alone = (human_low <= truth) & (truth <= human_high)
-    rate = Bootstrap(len(inside), RESAMPLES, seed=options.seed, by="draw").mean(inside)
+    rate = Bootstrap(len(inside), RESAMPLES, seed=seed, by="draw").mean(inside)
     details = {
         "width": float((high - low).mean()), "human_width": float((human_high - human_low).mean()),
         "human_coverage": float(alone.mean()), "bias": float((value - truth).mean()),
@@ -322,7 +327,10 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
             part = group.sample
             about = merged(pair_fields(part), group.fields(), study=STUDY)
             try:
-                got = coverage(part.y, part.x, labels, options, part.units.document.codes)
+                got = coverage(
+                    part.y, part.x, labels, part.units.document.codes, draws=options.draws, seed=options.seed,
+                    resample_unit=options.resample_unit, confidence=options.confidence, tuned=options.tuned,
+                )  # fmt: skip
             except UsageError as error:
                 rows.append(interval_row(undefined(str(error), missing=part.missing), about, statistic="coverage"))
                 continue

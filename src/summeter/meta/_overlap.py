@@ -29,7 +29,7 @@ from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.selection import group_fields
 from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder, prepared_rows
-from summeter.stats.base import Floats, Values, floats
+from summeter.stats.base import floats
 from summeter.stats.resample import Resampling
 from summeter.text.rouge import rouge_n
 
@@ -89,24 +89,17 @@ def match_claims(claims: Sequence[str], references: Sequence[str], similarity: S
     >>> match_claims(["a b", "c"], ["a b", "d e"])
     ClaimMatch(precision=0.5, recall=0.5, f1=0.5, claims=2, references=2, reason=None)
     """
-    table = [[similarity(claim, reference) for reference in references] for claim in claims]
-    return claim_match_of(table, len(claims), len(references))
-
-
-def claim_match_of(table: Values, claims: int, references: int) -> ClaimMatch:
-    """Return the ClaimMatch of a matrix of similarities (claims x references)."""
     if not claims and not references:
         return ClaimMatch(None, None, None, 0, 0, "both lists are empty")
     if not claims:
-        return ClaimMatch(None, 0.0, 0.0, 0, references, "no claims")
+        return ClaimMatch(None, 0.0, 0.0, 0, len(references), "no claims")
     if not references:
-        return ClaimMatch(0.0, None, 0.0, claims, 0, "no reference claims")
-    matrix: Floats = floats(table, 2)
-    if matrix.shape != (claims, references):
-        raise ValueError(f"{claims} claims and {references} references, but similarities of shape {matrix.shape}")
+        return ClaimMatch(0.0, None, 0.0, len(claims), 0, "no reference claims")
+    matrix = floats([[similarity(claim, reference) for reference in references] for claim in claims], 2)
     precision, recall = float(matrix.max(axis=1).mean()), float(matrix.max(axis=0).mean())
     total = precision + recall
-    return ClaimMatch(precision, recall, 2 * precision * recall / total if total > 0 else 0.0, claims, references)
+    f1 = 2 * precision * recall / total if total > 0 else 0.0
+    return ClaimMatch(precision, recall, f1, len(claims), len(references))
 
 
 class OverlapOptions(By, Draws):

@@ -12,14 +12,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
-from summeter.meta._estimate import CoverageOptions, coverage
+from summeter.meta._estimate import coverage
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.inputs import JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import Options, study
@@ -225,14 +225,15 @@ def _steps(
     sizes = sorted(size for size in wanted if size < most)
     if not sizes:
         raise UsageError(f"there are {most} items to draw from; request fewer labels")
-    simulation = CoverageOptions(draws=options.draws, seed=options.seed, confidence=options.level)
-    settings = {"draws": options.draws, "seed": options.seed, "level": options.level}
+    settings: dict[str, Any] = {"draws": options.draws, "seed": options.seed}
     steps = []
     for size in sizes:
-        simulated = [coverage(values, machine, size, simulation) for values in proxies.values()]
+        simulated = [
+            coverage(values, machine, size, confidence=options.level, **settings) for values in proxies.values()
+        ]
         halves = [got.details["width"] / 2 for got in simulated]
         alone = fmean(got.details["human_width"] / 2 for got in simulated)
-        details = {"least": min(halves), "most": max(halves), "labels_alone": alone, **settings}
+        details = {"least": min(halves), "most": max(halves), "labels_alone": alone, **settings, "level": options.level}
         steps.append(
             Row(**merged(named(votes.judge), details=details), study="plan", gold_aspect=votes.judge.aspect,
                 level="system", statistic="half_width", value=fmean(halves), n=size, **pair)

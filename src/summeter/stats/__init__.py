@@ -56,7 +56,7 @@ from .significance import (
     sign_flips,
 )
 from .spans import span_f1
-from .thresholds import Candidates, Threshold, bootstrap_deviation, tune_threshold
+from .thresholds import Candidates, Threshold, tune_threshold
 from .ties import pairwise_accuracy
 
 __all__ = [
@@ -78,7 +78,6 @@ __all__ = [
     "Weights",
     "auroc",
     "best_rates",
-    "bootstrap_deviation",
     "bradley_terry",
     "certified",
     "classify",

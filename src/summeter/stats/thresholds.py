@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from .base import Floats, Ints, Seed, Values, complete, generator
+from .base import Floats, Ints, Values, complete
 from .classification import NO_NEGATIVES, NO_POSITIVES
 
 
@@ -100,29 +100,6 @@ def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Float
     hits = len(positives) - np.searchsorted(positives, thresholds, side="right")
     recalls = [part / len(of) for part, of in ((rejected, negatives), (hits, positives)) if len(of)]
     return np.asarray(sum(recalls[1:], recalls[0]) / len(recalls), dtype=np.float64)
-
-
-def bootstrap_deviation(
-    labels: Values, scores: Values, threshold: float, resamples: int = 1000, seed: Seed = 0
-) -> tuple[float | None, float | None]:
-    """Return the mean and standard deviation of balanced accuracy over bootstrap resamples.
-
-    Rows are resampled. The standard deviation divides by the number of resamples - 1. Resamples with a single class are
-    left out; with fewer than two others, both results are None. A resample of n rows is sampled as a multinomial count
-    of the four cells of the confusion table, which has the same distribution as sampling the rows.
-    """
-    (gold, column), _ = complete(labels, scores)
-    decided = column > threshold
-    cells = np.array([(gold == g)[decided == d].sum() for g in (1, 0) for d in (True, False)], dtype=np.float64)
-    if not cells.sum():
-        return None, None
-    drawn = generator(seed).multinomial(int(cells.sum()), cells / cells.sum(), resamples)
-    tp, fn, fp, tn = drawn.T.astype(np.float64)
-    whole = (tp + fn > 0) & (tn + fp > 0)
-    accuracy = (tp[whole] / (tp + fn)[whole] + tn[whole] / (tn + fp)[whole]) / 2
-    if len(accuracy) < 2:
-        return None, None
-    return float(accuracy.mean()), float(accuracy.std(ddof=1))
 
 
 def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, int]:
