@@ -232,7 +232,7 @@ def test_the_picture_marks_the_frontier(run: Run) -> None:
     study = advise(with_costs(run, **{"0.3": 9.0, "0.32": 2.0, "3.0": 1.0}), resamples=100)
     (panel,) = plot.cost(study).panels
     assert isinstance(panel, Points)
-    assert [point.x for point in panel.points if point.joined] == [9.0, 2.0, 1.0]
+    assert [point.x for point in panel.points if point.line] == [9.0, 2.0, 1.0]
     assert [point.x for point in panel.points if point.filled] == [2.0]
     circles = ET.fromstring(plot.cost(study).svg).findall(".//{http://www.w3.org/2000/svg}circle")
     assert len(circles) == 3

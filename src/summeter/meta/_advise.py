@@ -35,7 +35,7 @@ from summeter.meta.results import (
     status_of,
 )
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import MetaInput, all_pairs, meta_input, wanted
+from summeter.meta.selection import MetaInput, meta_input, pairs_by_level, wanted
 from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,
@@ -181,13 +181,8 @@ def overview(study: Study) -> Table:
 def _candidates(read: MetaInput, options: AdviseOptions) -> tuple[list[Candidate], list[Row]]:
     """Return the judges that can be compared with people, and a row for each other judge."""
     questions = read.judge.questions(judge=options.judge)
-    by_level: dict[Level, list[Sample]] = {}
-    last_error: UsageError | None = None
-    for level in [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.SUMMARY]:
-        try:
-            by_level[level] = list(all_pairs(read, level, options))
-        except UsageError as error:
-            last_error = error
+    wanted_levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.SUMMARY]
+    by_level = dict(pairs_by_level(read, wanted_levels, options))
     found: list[Candidate] = []
     levels: dict[str, Level] = {}
     for aspect in dict.fromkeys(pairs.gold.aspect for at_level in by_level.values() for pairs in at_level):
@@ -202,8 +197,6 @@ def _candidates(read: MetaInput, options: AdviseOptions) -> tuple[list[Candidate
             run, signature = read.judge.folders[pairs.judge.run], pairs.judge.signature
             agreement = estimate(pairs, statistic, options.resampling)
             found.append(Candidate(run, pairs, statistic, agreement, *_cost(run, signature)))
-    if not found:
-        raise last_error or UsageError("judges and people have no judgments in common")
     compared = {(judge.signature, judge.aspect, judge.run) for judge in (candidate.pairs.judge for candidate in found)}
     golds = dict(wanted(options, [question.aspect for question in questions], judged_aspects(read.gold)))
     left_out: list[Row] = []

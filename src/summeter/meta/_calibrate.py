@@ -26,7 +26,7 @@ from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
+from summeter.meta.selection import MetaInput, dev_split, meta_input, pairs_by_level
 from summeter.meta.texts import Evidence, Texts
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest, invalid
@@ -186,18 +186,11 @@ def _chosen(read: MetaInput, options: CalibrateOptions, use: ValueOrLabel) -> Sa
         raise UsageError(
             f"judges are calibrated on sentences, key facts or summaries, not at the level {options.level}"
         )
-    first_error: UsageError | None = None
-    for each in levels:
-        try:
-            fitting = list(all_pairs(read, each, options, use))
-        except UsageError as error:
-            first_error = first_error or error
-            continue
-        if len(fitting) > 1:
-            judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
-            raise UsageError(f"several judges match; choose one with the option judge: {judges}")
-        return fitting[0]
-    raise first_error or UsageError("the run and the human judgments have none in common")
+    _, fitting = next(pairs_by_level(read, levels, options, use))
+    if len(fitting) > 1:
+        judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
+        raise UsageError(f"several judges match; choose one with the option judge: {judges}")
+    return fitting[0]
 
 
 def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str, Any]:

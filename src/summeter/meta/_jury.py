@@ -40,7 +40,7 @@ from summeter.meta.options import (
 )
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, unique_labels
 from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded
-from summeter.meta.selection import MetaInput, all_pairs, check_known, meta_input
+from summeter.meta.selection import MetaInput, all_pairs, check_known, meta_input, pairs_by_level
 from summeter.meta.texts import Texts
 from summeter.meta.verdicts import listed
 from summeter.records import Parameter, UsageError
@@ -152,14 +152,9 @@ def _panels(read: MetaInput, options: JuryOptions, notes: list[str]) -> Iterator
             check_known(list(names), sorted(known), "judge")
     found: dict[tuple[str, str], _Panel] = {}
     without: dict[str, None] = {}
-    reason: UsageError | None = None
-    for level in LEVELS if options.level is None else (Level(options.level),):
-        try:
-            scored = list(all_pairs(read, level, options))
-            labelled = list(all_pairs(read, level, options, ValueOrLabel.LABEL))
-        except UsageError as error:
-            reason = error
-            continue
+    levels = LEVELS if options.level is None else (Level(options.level),)
+    for level, scored in pairs_by_level(read, levels, options):
+        labelled = all_pairs(read, level, options, ValueOrLabel.LABEL)
         by_gold: dict[tuple[str, str], list[Sample]] = {}
         for scores, labels in zip(scored, labelled, strict=True):
             judge = scores.judge
@@ -183,7 +178,7 @@ def _panels(read: MetaInput, options: JuryOptions, notes: list[str]) -> Iterator
     if without:
         notes.append(f"{listed(list(without))} gave scores, not labels like people (option judge_at_least): left out")
     if not found:
-        raise reason or UsageError("the run and the human judgments have no selected judge in common")
+        raise UsageError("the run and the human judgments have no selected judge in common")
     yield from found.values()
 
 

@@ -175,6 +175,27 @@ def all_pairs(
         raise UsageError("; ".join(dict.fromkeys(reasons)) or "the run and the human judgments have none in common")
 
 
+def pairs_by_level(
+    read: MetaInput, levels: Sequence[Level], options: Selection, use: ValueOrLabel = ValueOrLabel.VALUE
+) -> Iterator[tuple[Level, list[Sample]]]:
+    """Yield each level at which judges and people have values, with the joined values (see `all_pairs`).
+
+    Raises UsageError, with the reason for the first level, if there is no such level.
+    """
+    reason: UsageError | None = None
+    found = False
+    for level in levels:
+        try:
+            pairs = list(all_pairs(read, level, options, use))
+        except UsageError as error:
+            reason = reason or error
+        else:
+            found = True
+            yield level, pairs
+    if reason is not None and not found:
+        raise reason
+
+
 def summary_groups(read: MetaInput, options: Selection, by: str | None = None) -> list[Group]:
     """Return the votes of people and of each judge on summaries, as groups.
 
