@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
-from typing import IO, overload
+from typing import overload
 
 from summeter.data.dataset import Dataset
 from summeter.engine.plan import ItemFilter, Job, RunPlan, item_key, work_items
@@ -16,9 +14,10 @@ from summeter.engine.worker import FATAL, failure, reason_of, record
 from summeter.evaluators.cascade import Cascade, CascadePlan
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
 from summeter.records import Judgment, read_lines
-from summeter.runs.journal import Journal, judged_item
+from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import DoneKey
+from summeter.runs.readers import SummaryReader
 from summeter.runs.run import FAILURES, CascadeSample, Failure, RunFolder
 from summeter.scoring import dedupe
 from summeter.scoring.table import JudgmentTable
@@ -38,8 +37,7 @@ def undecided(plan: RunPlan, journal: Journal, *, judged: bool) -> dict[str, set
         if isinstance(job.evaluator, DerivedEvaluator) and not items_of.keys().isdisjoint(job.entry.members):
             items, _ = _items(job, plan.data, journal.done, plan.options.limit)
             members = [entries[signature] for signature in job.entry.members]
-            with _judged_items(items, members, journal.folder, empty=not judged) as rows:
-                undecided_items = job.evaluator.undecided(rows)
+            undecided_items = job.evaluator.undecided(_judged(items, members, journal.folder if judged else None))
             for signature in items_of.keys() & job.entry.members:
                 items_of[signature].update(item for item in items if item in undecided_items)
     return items_of
@@ -73,18 +71,15 @@ def derive(
 
 
 def cascades(run: RunFolder) -> Iterator[tuple[JudgeEntry, Cascade, CascadePlan, Sequence[MemberJudgments]]]:
-    """Yield (entry, cascade, plan, judgments of the members) for each cascade of a run.
-
-    The judgments must be read before the next cascade is requested.
-    """
+    """Yield (entry, cascade, plan, judgments of the members) for each cascade of a run."""
     entries = {judge.signature: judge for judge in run.manifest.judges}
     for entry in entries.values():
         if entry.name == Cascade.name and not entry.imported:
             cascade = Cascade(**entry.settings)
             items, _ = _items(Job(cascade, entry), run.data, run.done(), run.manifest.options.get("limit"))
             members = [entries[signature] for signature in entry.members]
-            with _judged_items(items, members, run.folder) as judged:
-                yield entry, cascade, cascade.plan(judged), judged
+            judged = _judged(items, members, run.folder)
+            yield entry, cascade, cascade.plan(judged), judged
 
 
 def cascade_samples(run: RunFolder) -> list[CascadeSample]:
@@ -144,11 +139,10 @@ def _derive(
         return remaining
     journal.drop(job.entry)
     try:
-        with _judged_items(items if partial else list(ready), members, journal.folder) as judged:
-            derived = groupby(evaluator.derive(judged, job.signature), key=lambda row: row.target.item)
-            for key, rows in derived:
-                del ready[key]  # raises KeyError for an unexpected or repeated item
-                record(journal, job.entry, key, list(rows))
+        judged = _judged(items if partial else list(ready), members, journal.folder)
+        for key, rows in groupby(evaluator.derive(judged, job.signature), key=lambda row: row.target.item):
+            del ready[key]  # raises KeyError for an unexpected or repeated item
+            record(journal, job.entry, key, list(rows))
     except FATAL:
         raise
     except Exception as error:
@@ -192,49 +186,17 @@ def _record_errors(job: Job, remaining: Sequence[ItemKey], journal: Journal) -> 
     return waits
 
 
-@contextmanager
-def _judged_items(
-    items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path, *, empty: bool = False
-) -> Iterator[_JudgedItems]:
-    """Open the members' judgments of the items, which are read on demand.
-
-    With `empty`, all judgments are ignored.
-    """
-    files = [judge.judgments_in(folder) for judge in members]
-    with ExitStack() as stack:
-        # A member without judgments has no file.
-        lines = [BytesIO() if empty or not file.exists() else stack.enter_context(file.open("rb")) for file in files]
-        yield _JudgedItems(items, [_MemberFile(each) for each in lines])
-
-
-class _MemberFile:
-    """The judgments of a member, read by item.
-
-    Only their offsets in the file are held in memory.
-    """
-
-    def __init__(self, lines: IO[bytes]) -> None:
-        self._file = lines
-        self._starts: dict[ItemKey, list[int]] = {}
-        start = 0
-        for line in lines:
-            self._starts.setdefault(judged_item(line)[1:], []).append(start)
-            start += len(line)
-
-    def of(self, key: ItemKey) -> tuple[Judgment, ...]:
-        """Return the judgments of an item; if a unit has several judgments, the last one is used."""
-        lines = []
-        for start in self._starts.get(key, ()):
-            self._file.seek(start)
-            lines.append(self._file.readline())
-        return tuple(dedupe(map(Judgment.model_validate_json, lines)))
+def _judged(items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path | None) -> _JudgedItems:
+    """Return the members' judgments of the items in the folder of a run, or no judgments without a folder."""
+    files = [[] if folder is None else [judge.judgments_in(folder)] for judge in members]
+    return _JudgedItems(items, [SummaryReader(files=each) for each in files])
 
 
 class _JudgedItems(Sequence[MemberJudgments]):
     """The judgments of all members by item, read on demand."""
 
-    def __init__(self, items: Sequence[ItemKey], files: Sequence[_MemberFile]) -> None:
-        self._items, self._files = items, files
+    def __init__(self, items: Sequence[ItemKey], members: Sequence[SummaryReader]) -> None:
+        self._items, self._members = items, members
 
     def __len__(self) -> int:
         return len(self._items)
@@ -245,6 +207,9 @@ class _JudgedItems(Sequence[MemberJudgments]):
     def __getitem__(self, index: slice) -> Sequence[MemberJudgments]: ...
     def __getitem__(self, index: int | slice) -> MemberJudgments | Sequence[MemberJudgments]:
         if isinstance(index, slice):
-            return _JudgedItems(self._items[index], self._files)
+            return _JudgedItems(self._items[index], self._members)
         item = self._items[index]
-        return MemberJudgments(item, tuple(file.of(item) for file in self._files))
+        of_members = (
+            dedupe(row for row in member.read(*item[:2]) if row.target.item == item) for member in self._members
+        )
+        return MemberJudgments(item, tuple(map(tuple, of_members)))

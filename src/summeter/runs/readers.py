@@ -14,12 +14,12 @@ from pydantic_core import from_json
 
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
-from summeter.records import Document, InputError, Judgment, KeyFacts, Record, whole_lines
+from summeter.records import Document, InputError, Judgment, KeyFacts, whole_lines
 from summeter.runs.progress import DoneItems, DoneKey
 from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments, prepared_rows
 from summeter.scoring import dedupe
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", Judgment, Failure)
 Known: TypeAlias = "tuple[list[Path], dict[tuple[str, str], array[int]]]"
 """Files; and for each (document, system): file number, start and length of consecutive lines, repeated."""
 
@@ -59,8 +59,7 @@ class SummaryReader:
 
         Raises InputError if a file has changed since the reader was created.
         """
-        rows = [_parse(Judgment, file, line) for file, line in self._lines(document_id, system)]
-        return _check_summary(rows, document_id, system, self._files[0])
+        return [_parse(Judgment, file, line, document_id, system) for file, line in self._lines(document_id, system)]
 
     def _index(self, file: Path, items: Container[DoneKey] | None = None) -> None:
         """Index the lines of a file of judgments or failures, if the file exists.
@@ -147,12 +146,12 @@ class RunReader(SummaryReader):
         last: dict[DoneKey, Failure] = {}
         for file, line in self._lines(document_id, system):
             if file != self._failures:
-                rows.append(_parse(Judgment, file, line))
-            elif (failure := _parse(Failure, file, line)).status == "error":
+                rows.append(_parse(Judgment, file, line, document_id, system))
+            elif (failure := _parse(Failure, file, line, document_id, system)).status == "error":
                 last[failure.key] = failure
         for failure in last.values():
             rows.extend(as_judgments(failure, self._models))
-        return dedupe(_check_summary(rows, document_id, system, self._failures.parent))
+        return dedupe(rows)
 
 
 def key_fact_lists(run: RunFolder, documents: Iterable[Document]) -> dict[str, KeyFacts]:
@@ -175,22 +174,19 @@ def _facts(data: object) -> KeyFacts | None:
     return KeyFacts.of(texts, origin if origin in ("given", "reference", "document") else "document")
 
 
-def _parse(record: type[R], file: Path, line: bytes) -> R:
+def _parse(record: type[R], file: Path, line: bytes, document_id: str, system: str) -> R:
+    """Return a line as a record.
+
+    Raises InputError if it is not about the summary, which means that another process changed the file.
+    """
     try:
-        return record.model_validate_json(line)
+        row = record.model_validate_json(line)
     except ValidationError as error:
         raise _changed(file) from error
-
-
-def _check_summary(rows: list[Judgment], document_id: str, system: str, file: Path) -> list[Judgment]:
-    """Return the rows, or raise InputError if a row is about another summary.
-
-    Such a row means that another process changed the file.
-    """
-    for row in rows:
-        if row.target.document_id != document_id or system not in (row.target.system, row.target.rival):
-            raise _changed(file)
-    return rows
+    target = row.target if isinstance(row, Judgment) else row
+    if target.document_id != document_id or system not in (target.system, target.rival):
+        raise _changed(file)
+    return row
 
 
 def _changed(file: Path) -> InputError:
