@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import islice, pairwise
@@ -24,7 +23,7 @@ from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
 from summeter.runs.progress import PROGRESS, ProgressTable
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import BY_SOURCE, CALLS, FAILURES, MANIFEST, RunFolder, prepared_rows
-from summeter.runs.usage import Usage
+from summeter.runs.usage import Usage, add_usage
 from summeter.stats.base import Bools, Ints
 
 _WORST: tuple[RunStatus, ...] = ("failed", "interrupted", "running", "incomplete", "complete")
@@ -305,11 +304,10 @@ def _merge_manifests(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], 
     manifests = list(distinct.values())
 
     def total(field: str) -> dict[str, Usage]:
-        totals: dict[str, Usage] = defaultdict(Usage)
+        totals: dict[str, Usage] = {}
         for manifest in manifests:
-            for name, usage in getattr(manifest, field).items():
-                totals[name] += usage
-        return dict(totals)
+            add_usage(totals, getattr(manifest, field))
+        return totals
 
     return manifests[0].model_copy(
         update={

@@ -10,12 +10,14 @@ import asyncio
 import logging
 import math
 import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby
+from logging.handlers import BufferingHandler
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -31,7 +33,7 @@ from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import ItemKey
 from summeter.runs.results import ResultStore
 from summeter.runs.run import Failure
-from summeter.runs.usage import Usage
+from summeter.runs.usage import Usage, add_usage
 
 if TYPE_CHECKING:
     from summeter.models.local.load import BoundNetwork
@@ -101,8 +103,7 @@ class PartResult(Progress):
     usage: Mapping[str, Usage] = field(default_factory=dict)
     compute: dict[str, Usage] = field(default_factory=dict)
     warnings: list[tuple[int, str]] = field(default_factory=list)
-    ok: int = 0
-    failed_items: int = 0
+    finished: list[bool] = field(default_factory=list)
     error: BaseException | None = None
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
@@ -119,8 +120,7 @@ class PartResult(Progress):
 
     def advance(self, *, ok: bool) -> None:
         """Count a finished item."""
-        self.ok += ok
-        self.failed_items += not ok
+        self.finished.append(ok)
 
 
 # ---- in the main process ----
@@ -211,14 +211,10 @@ class Session:
             self.journal.judged_lines(entries[signature], item, lines)
         for each in result.failures:
             self.journal.failed(each)
-        for model, usage in result.usage.items():
-            self.usage[model] = self.usage.get(model, Usage()) + usage
-        for signature, spent in result.compute.items():
-            self.compute[signature] = self.compute.get(signature, Usage()) + spent
-        for _ in range(result.ok):
-            self.progress.advance(ok=True)
-        for _ in range(result.failed_items):
-            self.progress.advance(ok=False)
+        add_usage(self.usage, result.usage)
+        add_usage(self.compute, result.compute)
+        for ok in result.finished:
+            self.progress.advance(ok=ok)
 
     def _part(self, work_items: tuple[WorkItem, ...]) -> Part:
         keys = [(job.signature, work_item.document.id) for work_item in work_items for job in self.setup.jobs]
@@ -261,7 +257,8 @@ class _WorkerSession:
         with suppress(OSError):  # another machine may not have the folder
             os.chdir(setup.folder)
         self._setup = setup
-        self._warnings = _Warnings()
+        self._warnings = BufferingHandler(sys.maxsize)
+        self._warnings.setLevel(logging.WARNING)
         logging.getLogger("summeter").addHandler(self._warnings)
         self._results = _NewResults()
         self._usage: dict[str, Usage] = {}
@@ -293,7 +290,8 @@ class _WorkerSession:
             result.error = portable(first_error(error))
         result.results = self._results.take()
         result.usage = {model: usage.take() for model, usage in self._usage.items()}
-        result.warnings = self._warnings.take()
+        result.warnings = [(record.levelno, self._warnings.format(record)) for record in self._warnings.buffer]
+        self._warnings.flush()
 
 
 class _NewResults:
@@ -318,19 +316,3 @@ class _NewResults:
         with self._lock:
             new, self._new = self._new, {}
         return new
-
-
-class _Warnings(logging.Handler):
-    """Collects warnings until the end of the part."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._warnings: list[tuple[int, str]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._warnings.append((record.levelno, self.format(record)))
-
-    def take(self) -> list[tuple[int, str]]:
-        """Remove all warnings, and return them as (level, text)."""
-        warnings, self._warnings = self._warnings, []
-        return warnings

@@ -21,7 +21,7 @@ from summeter.runs.calls import CallStore, CallTokens
 from summeter.runs.manifest import Manifest
 from summeter.runs.run import CALLS, prepared_rows
 from summeter.runs.totals import Work
-from summeter.runs.usage import Usage
+from summeter.runs.usage import Usage, add_usage
 
 
 class Spending(NamedTuple):
@@ -159,8 +159,6 @@ def with_usage(manifest: Manifest, used: Mapping[str, Usage], computed: Mapping[
     `used` holds the usage of local models by id, and `computed` the computing time of judges by signature.
     """
     local, compute = dict(manifest.local), dict(manifest.compute)
-    for model, usage in used.items():
-        local[model] = local.get(model, Usage()) + usage
-    for signature, usage in computed.items():
-        compute[signature] = compute.get(signature, Usage()) + usage
+    add_usage(local, used)
+    add_usage(compute, computed)
     return manifest.model_copy(update={"local": local, "compute": compute})

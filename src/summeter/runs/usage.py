@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 
@@ -83,3 +84,9 @@ class Usage:
     def fields(self, names: tuple[str, ...]) -> dict[str, float | str | None]:
         """Return the values of the fields with these names, by name."""
         return {name: getattr(self, name) for name in names}
+
+
+def add_usage(totals: dict[str, Usage], added: Mapping[str, Usage]) -> None:
+    """Add usages by name to those with the same name in `totals`."""
+    for name, usage in added.items():
+        totals[name] = totals.get(name, Usage()) + usage

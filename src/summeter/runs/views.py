@@ -18,20 +18,7 @@ from summeter.scoring import Score, ScoreTable
 from summeter.scoring.table import Categorical
 from summeter.tables import csv_line
 
-SCORE_COLUMNS = (
-    "doc_id",
-    "system",
-    "judge",
-    "signature",
-    "model",
-    "aspect",
-    "value",
-    "n",
-    "missing",
-    "status",
-    "reason",
-)
-
+SCORE_COLUMNS = tuple(Score.model_fields)
 _CHUNK = 50_000
 PAIRS = "pairs.jsonl"
 VIEWS = ("scores.jsonl", "scores.csv", PAIRS, "summary.json")
@@ -67,12 +54,12 @@ def score_lines(scores: ScoreTable) -> Iterator[str]:
 
     The lines equal the results of `Score.model_dump_json`.
     """
-    line = "{" + ",".join(f'"{name}":%s' for name in Score.model_fields) + "}"
+    line = "{" + ",".join(f'"{name}":%s' for name in SCORE_COLUMNS) + "}"
 
     def numbers(column: list[Any]) -> list[str]:
         return to_json([None if number != number else number for number in column]).decode()[1:-1].split(",")  # noqa: PLR0124
 
-    for cells in _rows(scores, tuple(Score.model_fields), lambda name: to_json(name).decode(), numbers):
+    for cells in _rows(scores, SCORE_COLUMNS, lambda name: to_json(name).decode(), numbers):
         yield line % cells
 
 
