@@ -11,8 +11,9 @@ import yaml
 from annotate import campaigns
 
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.language import REFERENCE, SHIPPED, Language, read_language, shipped, shipped_names
+from summeter.annotate.campaign.language import REFERENCE, SHIPPED, read_language, shipped, shipped_names
 from summeter.annotate.tasks import TASK_TYPES, task_type_named
+from summeter.pages.language import Language
 from summeter.records import InputError
 
 ROOM = Path(__file__).parents[2] / "src" / "summeter" / "annotate"

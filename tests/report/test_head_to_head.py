@@ -155,7 +155,7 @@ class TestThePage:
         assert 'id="ranking"' not in text
         assert 'href="#pairs"' in text
         for words in (
-            "row over column", "0.94", "flips 12 %", "on 1 pair of summaries", "mean preference over documents",
+            "row over column", "0.94", "flips 12 %", "(1 pair of summaries)", "mean preference over documents",
             "no letter", "as in the data",
             'class="heat-6 settled"><span>0.94', 'class="heat-0 settled"><span>0.06',  # 7 * 0.9375 and 7 * 0.0625
         ):  # fmt: skip

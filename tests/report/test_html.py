@@ -201,7 +201,7 @@ def test_the_results_are_shown_without_a_script(plain: str) -> None:
     for words in (
         "aster has the highest composite", "95.8 %", "cedar", "entity error", "no verdict for this sentence",
         "mock.align|judge:scripted/one|v:1", "--replay run", "sha256:",
-        "4 summaries by 2 systems, 2 documents in 2 domains", "<noscript>", "95% percentile bootstrap",
+        "4 summaries, 2 systems, 2 documents, 2 domains", "<noscript>", "95% percentile bootstrap",
     ):  # fmt: skip
         assert words in text
 
@@ -214,7 +214,7 @@ def test_the_page_shows_model_usage(tmp_path: Path) -> None:
     (run.folder / "run.json").write_text(manifest.model_dump_json(by_alias=True), encoding="utf-8")
     text = html([RunFolder(run.folder)], tmp_path / "page.html").read_text("utf-8")
     assert "<bdi>a/b: 1,200 calls, 34,567 tokens in, 890 out, $1.2500</bdi><br>" in text
-    assert "<bdi>c/&lt;d&gt;: 1 calls, 2 tokens in, 3 out, cost unknown (no price)</bdi>" in text
+    assert "<bdi>c/&lt;d&gt;: 1 calls, 2 tokens in, 3 out, cost unknown: no price</bdi>" in text
 
 
 def test_without_a_run_no_file_is_left(tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ def report(
     calls: Annotated[
         bool, typer.Option("--calls", help="Include the prompt and the raw reply behind each verdict.")
     ] = False,
+    language: Annotated[
+        str, typer.Option(help="Language of the page: ar, de, en, es, fr, ja, zh, or auto for that of the summaries.")
+    ] = "en",
 ) -> None:
     """Write one HTML page of runs and studies, without model calls or network."""
     from summeter.engine.runs import Run
@@ -66,4 +69,4 @@ def report(
     check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]
     flagged_below = TOLERANCE if tolerance is None else tolerance
-    typer.echo(f"report: {html(parts, target, tolerance=flagged_below, calls=calls)}")
+    typer.echo(f"report: {html(parts, target, tolerance=flagged_below, calls=calls, language=language)}")

@@ -26,6 +26,7 @@ def without_controls(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 # From a letter of a right-to-left script to the last one before a Latin letter, a quote or a separator
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc](?:[^A-Za-z\\n,;:()\\[\\]\"']*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
@@ -41,7 +42,7 @@ def isolated(text: str) -> str:
     True
     """
     first = next(filter(str.isalpha, text), "")
-    return ("\u200e" if _RIGHT_TO_LEFT.match(first) else "") + _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
+    return ("\u200e" if RIGHT_TO_LEFT.match(first) else "") + _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
 
 
 class Utf16Offsets:

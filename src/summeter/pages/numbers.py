@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from summeter import tables
+from summeter.records import Phrase
 
 MOST_DIGITS = 6
 """Maximum number of decimals in the result of `percent`."""
@@ -43,7 +44,7 @@ def _typeset(text: str) -> str:
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
     """Return a count with its noun, such as `1 document` or `1,204 documents`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    return Phrase(f"{{n}} {plural or singular + 's'}", shown=f"1 {singular}" if number == 1 else None, n=number)
 
 
 def ordinal(number: int) -> str:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from summeter._version import __version__
-from summeter.pages.embedded import isolated, without_controls
+from summeter.pages.embedded import isolated, script_json, without_controls
 from summeter.pages.figures import shade, stack, whisker
+from summeter.pages.language import ENGLISH, page_language
 from summeter.pages.numbers import count, interval, number, ordinal, percent, signed
+from summeter.records import Phrase
 from summeter.tables import Table, p_value
 
 if TYPE_CHECKING:
@@ -36,16 +40,43 @@ ICON = (
 PIECES_PER_CHUNK = 50
 
 
-@cache
-def environment(folder: Path) -> Environment:
-    """Return a Jinja environment for the templates of a folder and the shared templates.
+# A text of a script: `t("key")`
+_TEXT_OF_SCRIPT = re.compile(r'\bt\("((?:[^"\\]|\\.)*)"')
 
-    Texts are escaped, and undefined variables are errors. Templates can call `p_value`, `shade`, `stack`, `whisker` and
-    the functions of `pages.numbers`. They render a `Table` with the filter `table`, link to it as a CSV file with the
-    filter `csv_link`, and render an English sentence that may contain names in other scripts with the filter
-    `isolated`.
+
+@cache
+def environment(folder: Path, language: str = ENGLISH.language) -> Environment:
+    """Return a Jinja environment for the templates of a folder and the shared templates, and a language.
+
+    Texts are escaped, and undefined variables are errors. `t(key, name=value)` returns a text in the language of the
+    page, by its English text, which may contain markup. A `Phrase` is translated wherever it is shown. Templates can
+    also call `bdi`, `p_value`, `shade`, `stack`, `whisker` and the functions of `pages.numbers`. They render a `Table`
+    with the filter `table`, and link to it as a CSV file with the filter `csv_link`. The filter `sentence` renders a
+    text that was made by code, and marks it as English if it has no translation; `word` leaves it unmarked.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    words = page_language(language)
+
+    def t(key: str, **values: object) -> Markup:
+        shown = {name: words.shown(value) for name, value in values.items()}
+        return Markup(words.form(key, values.get("n"))).format(**shown)  # noqa: S704 - keys and translations are ours
+
+    def sentence(text: str) -> str:
+        said = words.phrase(text)
+        if said is not None:
+            return isolated(said) if words.direction == "ltr" else said
+        return Markup('<span lang="en" dir="ltr">{}</span>').format(isolated(text))
+
+    def table(shown: Table, *, bare: bool = False, most: int | None = None) -> Markup:
+        """Return a table, or its first `most` rows, as HTML; with `bare`, title and notes are left out."""
+        shown = replace(shown, title=None, notes=()) if bare else shown
+        shown = replace(shown, rows=shown.rows[:most])
+        return Markup(shown.html())  # noqa: S704 - Table.html escapes its texts
+
+    def bdi(text: object) -> Markup:
+        return Markup("<bdi>{}</bdi>").format(text)
 
     jinja = Environment(
         loader=FileSystemLoader([folder, COMPONENTS]),
@@ -53,21 +84,13 @@ def environment(folder: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: words.shown(value) if isinstance(value, Phrase) else value,
     )
-    functions = (number, interval, count, ordinal, percent, signed, shade, stack, whisker, p_value)
+    functions = (number, interval, count, ordinal, percent, signed, shade, stack, whisker, p_value, t, bdi)
     jinja.globals |= {function.__name__: function for function in functions}
-    jinja.globals["icon"] = ICON
-    jinja.filters |= {"table": _table, "csv_link": _csv_link, "isolated": isolated}
+    jinja.globals |= {"icon": ICON, "language": words}
+    jinja.filters |= {"table": table, "csv_link": _csv_link, "sentence": sentence, "word": words.word}
     return jinja
-
-
-def _table(table: Table, *, bare: bool = False, most: int | None = None) -> Markup:
-    """Return a table, or its first `most` rows, as HTML; with `bare`, title and notes are left out."""
-    from markupsafe import Markup
-
-    shown = replace(table, title=None, notes=()) if bare else table
-    shown = replace(shown, rows=shown.rows[:most])
-    return Markup(shown.html())  # noqa: S704 - Table.html escapes its texts
 
 
 def _csv_link(table: Table) -> str:
@@ -84,15 +107,19 @@ def one_file(
     script: Path | None = None,
     embedded: Iterable[tuple[str, str]] = (),
     forms: str = "'none'",
+    language: str = ENGLISH.language,
 ) -> Iterator[str]:
     """Render a template that extends `shell.html.j2` as a self-contained page.
 
     The page is yielded in chunks. `style` and `script` are appended to the shared style and script. `embedded` contains
     data for the script, as pairs of an element id and JSON (see `script_json`). `forms` are the sources to which forms
-    may be sent. Control characters are replaced.
+    may be sent. `language` is that of the page (see `page_languages`). Control characters are replaced.
     """
     shell = shell_values(style, script, forms)
-    pieces = environment(folder).get_template(template).generate({**values, **shell, "embedded": embedded})
+    strings = page_language(language).strings
+    texts = {key: strings[key] for key in _TEXT_OF_SCRIPT.findall(shell["script"]) if key in strings}
+    embedded = chain([("texts", script_json(texts))] if texts else [], embedded)
+    pieces = environment(folder, language).get_template(template).generate({**values, **shell, "embedded": embedded})
     buffer: list[str] = []
     for piece in pieces:
         buffer.append(piece)

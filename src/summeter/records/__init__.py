@@ -35,6 +35,7 @@ from summeter.records.facts import Claim, FactOrigin, FactReview, FactVote, KeyF
 from summeter.records.item import Item
 from summeter.records.judgment import UNNAMED, Judgment, Status, Target, Unit, unnamed
 from summeter.records.lines import damaged_line, read_lines, whole_lines
+from summeter.records.phrase import Phrase
 from summeter.records.signature import (
     JudgeKey,
     composite_signature,
@@ -75,6 +76,7 @@ __all__ = [
     "OutageError",
     "Parameter",
     "PendingCall",
+    "Phrase",
     "Record",
     "ReplayMiss",
     "ReplyError",

@@ -14,12 +14,13 @@ from operator import attrgetter
 from typing import Any
 
 from summeter.pages.embedded import Utf16Offsets, isolated, script_json
+from summeter.pages.language import ENGLISH, Language, page_language
 from summeter.records import Document, Judgment, Side, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote
 from summeter.report.items import ItemList
 from summeter.report.ranks import label_of
-from summeter.report.words import gloss
+from summeter.report.words import gloss, not_judged
 from summeter.runs.calls import StoredCall
 from summeter.scoring import Score
 
@@ -29,16 +30,18 @@ MAX_WORDS, MAX_WORD_LENGTH = 4096, 80
 CALLS_AT_A_TIME = 200
 
 
-def embedded_json(items: ItemList, *, calls: bool = False) -> Iterator[tuple[str, str]]:
+def embedded_json(
+    items: ItemList, *, calls: bool = False, language: str = ENGLISH.language
+) -> Iterator[tuple[str, str]]:
     """Yield the id and the JSON of each piece.
 
     `summary-N` contains `_Writer.summary`, `document-N` contains `_Writer.document`, and `shared`, the last piece,
     contains `_Writer.shared`. With `calls`, `call-N` contains a prompt and its replies. Rows are written as columns,
     `{"source": [0, 1], "style": ["good", "bad"]}`, so that each key occurs once. Repeated strings (aspects, units,
     decisions, reasons, statuses) are written as indexes into `words`. Offsets are in UTF-16 code units, which browsers
-    use.
+    use. `language` is that of the page.
     """
-    writer = _Writer(items, calls=calls)
+    writer = _Writer(items, page_language(language), calls=calls)
     for index, view in enumerate(items):
         yield f"summary-{index}", script_json(writer.summary(index, view))
     for index in range(len(items.documents)):
@@ -57,14 +60,17 @@ def embedded_json(items: ItemList, *, calls: bool = False) -> Iterator[tuple[str
 class _Writer:
     """Writes summaries, and collects shared data and the values to filter and sort by."""
 
-    def __init__(self, items: ItemList, *, calls: bool) -> None:
+    def __init__(self, items: ItemList, language: Language, *, calls: bool) -> None:
         self.items = items
+        self.language = language
         self.with_calls = calls
         # The numbers of calls by run and key
         self.calls: dict[tuple[int, str], int] = {}
         self.units = [Utf16Offsets(document.text) for document in items.documents]
         self.systems = {name: index for index, name in enumerate(items.systems)}
         self.words: dict[str, int] = {}
+        # Translations of words, by the English text
+        self.said: dict[str, str] = {}
         # Lists of key facts belong to a document, so that each list is written once even if many summaries use it.
         self.lists: list[dict[FactList, int]] = [{} for _ in items.documents]
         self.document_of, self.system_of = array("L"), array("L")
@@ -78,7 +84,7 @@ class _Writer:
         `summaries` contains the document number and the system number of each summary, as columns. `flagged` contains
         the numbers of the summaries with an error, with a failure, on which people and a judge differ, and on which
         judges differ; `kinds` does so for each error type and each status other than "ok". `values` contains the scores
-        of all summaries, one list per column.
+        of all summaries, one list per column. `said` maps words to those in the language of the page.
         """
         items = self.items
         domains = {name: index for index, name in enumerate(items.domains)}
@@ -88,7 +94,7 @@ class _Writer:
             "signatures": [source.entry.signature for source in items.sources],
             "columns": [
                 {
-                    "title": gloss(key.aspect).title,
+                    "title": self.language.word(gloss(key.aspect).title),
                     "source": label_of(key, items.runs[key.run], items.sources),
                     "signature": key.signature,
                 }
@@ -98,6 +104,7 @@ class _Writer:
             "domains": items.domains,
             "filters": [{"aspect": aspect, "sources": sources} for aspect, sources in items.filters.items()],
             "words": list(self.words),
+            "said": self.said,
             "documents": {"domain": [None if name is None else domains[name] for name in named]},
             "summaries": {"document": list(self.document_of), "system": list(self.system_of)},
             "flagged": {name: list(numbers) for name, numbers in self.flagged.items()},
@@ -118,6 +125,7 @@ class _Writer:
             if raised:
                 self.flagged[name].append(index)
         for name in {kind for verdict in view.verdicts for kind in _kinds(verdict.judgment)}:
+            self._word(name)
             self.kinds.setdefault(name, array("L")).append(index)
         values = {
             column: None if score.value is None else round(score.value, DIGITS) for column, score in view.scores.items()
@@ -159,6 +167,8 @@ class _Writer:
     def _word(self, text: str) -> int | str:
         """Return the index of a string in the table of words, or the string if it is not there."""
         if text not in self.words:
+            if (said := self.language.phrase(text)) not in (None, text):
+                self.said[text] = str(said)
             if len(text) > MAX_WORD_LENGTH or len(self.words) == MAX_WORDS:
                 return text
             self.words[text] = len(self.words)
@@ -228,7 +238,7 @@ def _call(call: StoredCall) -> dict[str, Any]:
 def _kinds(judgment: Judgment) -> Iterable[str]:
     """Return the error types of a judgment, or the status of a missing one."""
     if judgment.status != "ok":
-        return (f"not judged: {judgment.status}",)
+        return (not_judged(judgment.status),)
     if judgment.label == 0 and judgment.aspect == "faithfulness" and judgment.error_type is not None:
         return error_types(judgment.error_type) - {NO_ERROR}
     return ()

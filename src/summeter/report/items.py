@@ -10,7 +10,7 @@ from summeter.choices import Level
 from summeter.meta.gold import block_rows, merged_rows
 from summeter.meta.options import People
 from summeter.meta.verdicts import decision_words
-from summeter.records import Document, Judgment, Span, Status, Summary, error_types
+from summeter.records import Document, Judgment, Phrase, Span, Status, Summary, error_types
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote
 from summeter.report.ranks import ColumnKey
 from summeter.report.views import RunView, Source
@@ -299,13 +299,15 @@ class Votes:
         label, total = self._merged[key], len(votes)
         types = self._types.get(key)
         error_type = None if types is None else min(types, key=lambda name: (-types[name], name))
-        tied = "tied, " if 2 * sum(votes) == total else ""
-        share = "" if total == 1 else f" ({tied}{sum(votes) if label else total - sum(votes)} of {total})"
-        words = f"{decision_words(aspect, label, None)}{share}"
+        words = str(decision_words(aspect, label, None))
         if label == 0 and aspect == "faithfulness":
             # The error type that one person gave; for several people, the shares and the most frequent type
-            several = f"error{share}{', ' + error_type if error_type else ''}"
-            words = several if share else error_type or "error"
+            words = "error" if total > 1 else error_type or "error"
+        if total > 1:
+            share = "({n} of {all})" if 2 * sum(votes) != total else "(tied, {n} of {all})"
+            words = Phrase.join(" ", [words, Phrase(share, n=sum(votes) if label else total - sum(votes), all=total)])
+            if label == 0 and aspect == "faithfulness" and error_type:
+                words = Phrase.join(", ", [words, error_type])
         style: VerdictStyle = (
             "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
         )

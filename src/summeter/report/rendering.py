@@ -6,6 +6,7 @@ The same runs give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from summeter.data.atomic import write_lines
@@ -13,14 +14,18 @@ from summeter.meta._versions import outcome
 from summeter.meta.results import Study, digits
 from summeter.meta.selection import group_label
 from summeter.meta.verdicts import UNITS, agreement_name
+from summeter.pages.language import ENGLISH, page_languages
 from summeter.pages.templates import one_file
 from summeter.report.build import Page, page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
 from summeter.report.words import ALARM, STATUS, gloss
 from summeter.runs.run import RunFolder
+from summeter.text.language import language_of
 
 TEMPLATES = Path(__file__).parent / "templates"
+_READ = 20
+"""Number of summaries by which the language of the data is recognised."""
 STYLE, SCRIPT = TEMPLATES / "report.css", TEMPLATES / "report.js"
 
 
@@ -31,6 +36,7 @@ def html(
     title: str | None = None,
     tolerance: float = TOLERANCE,
     calls: bool = False,
+    language: str = ENGLISH.language,
 ) -> Path:
     """Write a report on runs and studies to `out`, and return the path.
 
@@ -38,23 +44,33 @@ def html(
     the first is compared with each of the others. `title` replaces the name of the data. If a judge rated an aspect
     both as RTS and as MCQ, the systems for which the Spearman correlation of the two ratings is below `tolerance` are
     flagged. With `calls`, the page contains the prompt and the raw reply behind each verdict; they are left out by
-    default because pages are shared. The file is written atomically. No model is called, and the runs are not changed.
+    default because pages are shared. `language` is that of the page: ar, de, en (the default), es, fr, ja or zh, or
+    "auto" for the language of the summaries, if it is one of these. Texts without a translation, such as the reasons of
+    judges, are shown as they are. The file is written atomically. No model is called, and the runs are not changed.
 
-    Raises UsageError if there is neither a run nor a study, and InputError if the files of a run are damaged.
+    Raises UsageError if there is neither a run nor a study, or no page in the language, and InputError if the files of
+    a run are damaged.
 
         html([run, sm.meta.correlate(run, gold)], "page.html")
     """
     target = Path(out)
-    write_lines(target, render(page(parts, title=title, tolerance=tolerance), calls=calls))
+    write_lines(target, render(page(parts, title=title, tolerance=tolerance), calls=calls, language=language))
     return target
 
 
-def render(blocks: Page, *, calls: bool = False) -> Iterator[str]:
+def render(blocks: Page, *, calls: bool = False, language: str = ENGLISH.language) -> Iterator[str]:
     """Yield the HTML of a page in chunks, with prompts and replies if `calls` is True.
 
     Summaries are read while the page is written, so that they need not all fit into memory.
     """
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss, group_label, outcome)}
-    embedded = embedded_json(blocks.items, calls=calls)
-    return one_file(TEMPLATES, "report.html.j2", {**values, **functions}, style=STYLE, script=SCRIPT, embedded=embedded)
+    if language == "auto":
+        texts = islice((summary.text for _, summary in blocks.items.items), _READ)
+        found = language_of("\n".join(texts))
+        language = found if found in page_languages() else ENGLISH.language
+    embedded = embedded_json(blocks.items, calls=calls, language=language)
+    return one_file(
+        TEMPLATES, "report.html.j2", {**values, **functions}, style=STYLE, script=SCRIPT, embedded=embedded,
+        language=language,
+    )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from summeter.meta.verdicts import decision_words
 from summeter.pages.numbers import number
-from summeter.records import Judgment, Status, names_no_error
+from summeter.records import Judgment, Phrase, Status, names_no_error
 
 VerdictStyle = Literal["good", "bad", "pad", "none", "plain"]
 
@@ -18,7 +18,7 @@ _JOINED = re.compile(r"; (?!nearest: )(?![^()]*\))")
 
 
 class Gloss(NamedTuple):
-    """The title and meaning of an aspect or a study.
+    """The title and meaning of an aspect or a study, as phrases that pages translate.
 
     `meaning` is one sentence for readers, or None. `formula` is that of an aspect, or an empty string.
     """
@@ -128,19 +128,27 @@ def verdict(judgment: Judgment, system: str | None = None, distance: str | None 
         first = system != rival
         other = rival if first else judgment.target.system
         if judgment.status != "ok" or judgment.value is None:
-            return f"not judged against {other}: {judgment.status}"
+            return Phrase("not judged against {rival}: {status}", rival=other, status=Phrase(judgment.status))
         preference = judgment.value if first else 1.0 - judgment.value
-        relation = "level with" if preference == 0.5 else "better than" if preference > 0.5 else "worse than"
-        return f"{relation} {other} (shown {'first' if first else 'second'})"
+        relation = (
+            "level with {rival} ({place})" if preference == 0.5
+            else "better than {rival} ({place})" if preference > 0.5 else "worse than {rival} ({place})"
+        )  # fmt: skip
+        return Phrase(relation, rival=other, place=Phrase("shown first" if first else "shown second"))
     if judgment.status != "ok":
-        return f"not judged: {judgment.status}"
+        return not_judged(judgment.status)
     decision = decision_words(judgment.aspect, judgment.label, judgment.error_type)
     value = judgment.value
     if decision is None:
         return number(value)
     # A value of 0 or 1 repeats the decision.
-    shown = decision if value is None or value in (0, 1) else f"{decision} {number(value)}"
-    return f"{shown}, {distance}" if distance else shown
+    shown = decision if value is None or value in (0, 1) else Phrase.join(" ", [decision, number(value)])
+    return Phrase.join(", ", [shown, distance]) if distance else shown
+
+
+def not_judged(status: Status) -> str:
+    """Return the status of a missing judgment in words."""
+    return Phrase("not judged: {status}", status=Phrase(status))
 
 
 def reasons(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:

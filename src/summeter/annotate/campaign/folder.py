@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from summeter.annotate.campaign.config import Campaign
-from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
+from summeter.annotate.campaign.language import REFERENCE, language_file, read_language
 from summeter.annotate.campaign.people import Names
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks import task_type_named
@@ -19,6 +19,7 @@ from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
 from summeter.data.human_judgments import list_id_of
 from summeter.data.mapping import line_of, location_of, read_model, yaml_lines
+from summeter.pages.language import Language
 from summeter.records import InputError, UsageError, digest, read_lines
 
 CAMPAIGN = "campaign.yaml"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from summeter.annotate.campaign.bodies import LARGEST, Refusal, read_body
-from summeter.annotate.campaign.language import REFERENCE, Language, shipped
+from summeter.annotate.campaign.language import REFERENCE, shipped
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.people import ADJUDICATOR, PREVIEW, Visitor
 from summeter.annotate.campaign.requests import REQUESTS, about
@@ -30,6 +30,7 @@ from summeter.annotate.server.security import (
 )
 from summeter.pages import serving
 from summeter.pages.embedded import without_controls
+from summeter.pages.language import Language
 from summeter.pages.serving import Handler, own_hosts
 from summeter.pages.templates import COMPONENTS, environment
 from summeter.records import InstallError, Parameter, canonical, digest

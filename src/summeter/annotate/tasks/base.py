@@ -19,11 +19,11 @@ from pydantic import ValidationError
 from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.assistance import Verdicts, decided
 from summeter.annotate.campaign.config import Aspect, Campaign, Named
-from summeter.annotate.campaign.language import Language
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.questions import TIE, Disagreement, Question, asked, read, split_of
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, Task, key_of, summary_body
+from summeter.pages.language import Language
 from summeter.records import Judgment, Target, Unit
 from summeter.scoring.table import JudgmentTable
 

@@ -1,10 +1,22 @@
 // What every page in one file can do: choose a theme, sort tables, save figures, show one heat table at a time.
+// A text in the language of the page, by its English text; a text with plural forms uses the form for `n`.
+const t = (() => {
+  const node = document.getElementById("texts");
+  const texts = node === null ? {} : JSON.parse(node.textContent);
+  const plurals = new Intl.PluralRules(document.documentElement.lang);
+  return (key, values = {}) => {
+    const text = texts[key] ?? key;
+    const form = typeof text === "string" ? text : text[plurals.select(values.n)] ?? text.other;
+    return form.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  };
+})();
 (() => {
 "use strict";
 const byId = (id) => document.getElementById(id);
 
 // ---- theme
 const THEMES = ["auto", "light", "dark"];
+const SHOWN = { auto: t("auto"), light: t("light"), dark: t("dark") };
 function keep(name, value) {
   try {
     if (value === undefined) return localStorage.getItem(name);
@@ -15,7 +27,7 @@ function keep(name, value) {
 function paint(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  byId("theme-name").textContent = theme;
+  byId("theme-name").textContent = SHOWN[theme];
 }
 let theme = THEMES.includes(keep("summeter-theme")) ? keep("summeter-theme") : "auto";
 byId("theme").hidden = false;

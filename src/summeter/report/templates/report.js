@@ -20,6 +20,8 @@ function el(tag, options, ...children) {
   return node;
 }
 const bdi = (text) => el("bdi", { text });
+// A text with nodes in place of its {names}.
+const between = (text, nodes) => text.split(/\{(\w+)\}/).map((part, at) => (at % 2 ? nodes[part] : part));
 const grouped = (count) => count.toLocaleString("en-US");
 const show = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
 
@@ -32,13 +34,15 @@ const shared = held("shared");
 const cards = shared.summaries.system.map((system, id) => ({ id, system, document: shared.summaries.document[id] }));
 const flagged = Object.fromEntries([...Object.entries(shared.flagged), ...Object.entries(shared.kinds).map(([name, ids]) => [`kind:${name}`, ids])]
   .map(([name, ids]) => [name, new Set(ids)]));
+// A word of the data, such as an aspect or a decision, in the language of the page.
+const say = (text) => shared.said[text] ?? text;
 const word = (text) => (typeof text === "number" ? shared.words[text] : text);
 // Converts columns, { name: [value, ...], ... }, to rows.
 function rows(columns) {
   const names = Object.keys(columns);
   return columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]])));
 }
-const worded = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), style: word(row.style), decision: word(row.decision) });
+const worded = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), style: word(row.style), decision: say(word(row.decision)) });
 // The summaries on the current page, with their verdicts.
 let laid = new Map();
 function read({ id, system, document: number }) {
@@ -64,9 +68,9 @@ let start = 0;
 const whole = () => form !== null && form.elements.layout.value === "documents";
 const size = () => (whole() ? 1 : PAGE);
 
-const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.get(verdict.aspect) === verdict.source;
+const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.gesay(verdict.aspect) === verdict.source;
 const many = shared.sources.length > 1;
-const by = (verdict) => (many ? ` by ${shared.sources[verdict.source]}` : "");
+const by = (verdict) => (many ? ` (${shared.sources[verdict.source]})` : "");
 
 // Splits a text at the ends of spans; text covered by two spans is marked once, with its own class.
 // `sources` are [start, title]; each title precedes its source.
@@ -96,7 +100,7 @@ function differs(card, vote) {
 }
 function peopleChip(vote, differ) {
   return el("span", { class: `chip people${differ ? " differs" : ""}`, dir: "auto" },
-    `people: ${vote.decision}${differ ? " (judge differs)" : ""}`);
+    `${t("people: {vote}", { vote: vote.decision })}${differ ? ` ${t("(judge differs)")}` : ""}`);
 }
 
 function sentenceNumbers(card, spans) {
@@ -119,21 +123,21 @@ function reasonList(reasons, look) {
 function exchanges(verdict) {
   const found = (verdict.calls || []).map((at) => `call-${at}`).filter(byId);
   if (!found.length) return null;
-  const box = el("details", { class: "calls" }, el("summary", { text: "Prompt and reply" }));
+  const box = el("details", { class: "calls" }, el("summary", { text: t("Prompt and reply") }));
   box.addEventListener("toggle", () => {
     if (!box.open || box.childNodes.length > 1) return;
     for (const { model, usable, messages, reply } of found.flatMap(held)) {
       for (const [role, text] of messages) box.append(el("h5", { text: role }), el("pre", { dir: "auto", text }));
-      box.append(el("h5", { text: `reply by ${model}${usable ? "" : ", unusable"}` }), el("pre", { dir: "auto", text: reply }));
+      box.append(el("h5", { text: t(usable ? "reply by {model}" : "unusable reply by {model}", { model }) }), el("pre", { dir: "auto", text: reply }));
     }
   });
   return box;
 }
 
 function why(card, verdict) {
-  const aspect = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
+  const aspect = verdict.aspect === "faithfulness" ? "" : `${say(verdict.aspect)}: `;
   const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${aspect}${verdict.decision}` }),
-    el("span", { class: "muted", title: shared.signatures[verdict.source], text: ` by ${shared.sources[verdict.source]}` })));
+    el("span", { class: "muted", title: shared.signatures[verdict.source], text: ` (${shared.sources[verdict.source]})` })));
   if (verdict.reasons.length) box.append(reasonList(verdict.reasons, ""));
   box.append(...quotes(card, verdict), exchanges(verdict) ?? "");
   return box;
@@ -142,7 +146,7 @@ function why(card, verdict) {
 // The evidence in the source, as buttons that show it there.
 function quotes(card, verdict) {
   return verdict.inDocument.map(([from, to, place]) => el("button", { type: "button", class: "quote", dir: "auto", "data-from": from,
-    "data-to": to, "aria-label": `Evidence${place ? ` in ${place}` : ""}, show it in the source` },
+    "data-to": to, "aria-label": `${place ? `${place}: ` : ""}${t("Evidence, show it in the source")}` },
     place ? el("span", { class: "source-title", text: place }) : null, card.doc.text.slice(from, to)));
 }
 
@@ -166,8 +170,8 @@ function sentence(card, at) {
   for (const one of mine) {
     // Most sentences convey a key fact, so only its absence is labelled.
     if (one.aspect === "conciseness" && one.style === "good") continue;
-    const text = one.aspect === "conciseness" && one.style === "pad" ? "padding: conveys no key fact"
-      : one.aspect === "faithfulness" ? one.decision : `${one.aspect}: ${one.decision}`;
+    const text = one.aspect === "conciseness" && one.style === "pad" ? t("padding: conveys no key fact")
+      : one.aspect === "faithfulness" ? one.decision : `${say(one.aspect)}: ${one.decision}`;
     chips.append(chip(one.style, text, shared.signatures[one.source]));
   }
   for (const vote of card.votes) {
@@ -196,7 +200,7 @@ function summaryBox(card) {
     last = to;
   });
   loose(last, card.text.length);
-  if (!card.text.trim()) items.append(el("li", { class: "loose", text: "(the summary is empty)" }));
+  if (!card.text.trim()) items.append(el("li", { class: "loose", text: t("(the summary is empty)") }));
   return items;
 }
 
@@ -212,17 +216,18 @@ function factBoxes(card) {
   return [...lists.values()].map(({ facts, source, found }) => {
     const { origin, texts } = card.facts[facts];
     const covered = found.filter((one) => one.style === "good").length;
-    const origins = { given: "given with the data", reference: "extracted from the reference", document: "extracted from the source", summary: "extracted from the summary" };
+    const origins = { given: t("given with the data"), reference: t("extracted from the reference"), document: t("extracted from the source"), summary: t("extracted from the summary") };
     const box = el("ul", { class: "keyfacts" });
     // Key facts that are missing come first, in the order of the list.
     const last = (one) => origin !== "summary" && one.style === "good";
     found.sort((a, b) => last(a) - last(b) || a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
     const voted = found.map((one) => voteOn(card, one)).filter(Boolean);
     const agreed = voted.filter((vote) => !differs(card, vote)).length;
-    const people = voted.length ? `; people agree on ${agreed} of ${voted.length}` : "";
-    const title = origin === "summary" ? `Claims: ${covered} of ${found.length} supported` : `Key facts: ${covered} of ${found.length} covered${people}`;
+    const people = voted.length ? `; ${t("people agree on {done} of {all}", { done: agreed, all: voted.length })}` : "";
+    const counts = { done: covered, all: found.length };
+    const title = origin === "summary" ? t("Claims: {done} of {all} supported", counts) : `${t("Key facts: {done} of {all} covered", counts)}${people}`;
     return el("div", {}, el("h4", { text: title }),
-      el("p", { class: "small", text: `${origins[origin]}, judged by ${shared.sources[source]}` }), box);
+      el("p", { class: "small", text: `${origins[origin]}, ${t("judged by {judge}", { judge: shared.sources[source] })}` }), box);
   });
 }
 
@@ -234,7 +239,7 @@ function fact(card, one, texts) {
   const extra = el("span", { class: "chips" });
   if (one.style === "good") {
     for (const at of sentenceNumbers(card, one.inSummary)) {
-      extra.append(el("button", { type: "button", class: "ref", "data-ref": at, text: `sentence ${at + 1}` }));
+      extra.append(el("button", { type: "button", class: "ref", "data-ref": at, text: t("sentence {number}", { number: at + 1 }) }));
     }
   }
   const vote = voteOn(card, one);
@@ -249,9 +254,9 @@ function fact(card, one, texts) {
 function others(card) {
   const rest = card.verdicts.filter((one) => !placed(card, one) && one.style !== "none" && (one.reason || one.calls?.length || one.unit !== "summary"));
   if (!rest.length) return null;
-  return el("details", { class: "others" }, el("summary", { text: `Other verdicts (${rest.length})` }),
+  return el("details", { class: "others" }, el("summary", { text: t("Other verdicts ({number})", { number: rest.length }) }),
     el("ul", {}, ...rest.map((one) => el("li", { dir: "auto" },
-      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.decision}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`, exchanges(one)))));
+      `${say(one.aspect)}${one.unit === "summary" ? "" : ` (${say(one.unit.replace("_", " "))}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.decision}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`, exchanges(one)))));
 }
 function placed(card, one) {
   if (one.foreign) return false;
@@ -264,8 +269,8 @@ function duels(card) {
   const found = card.verdicts.filter((one) => one.unit === "pair" && one.style !== "none");
   if (!found.length) return null;
   found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.decision.localeCompare(b.decision));
-  return el("div", { class: "duels" }, el("h4", { text: "Head to head" }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
-    el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.decision, shared.signatures[one.source]),
+  return el("div", { class: "duels" }, el("h4", { text: t("Head to head") }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
+    el("span", { class: "muted", text: `${say(one.aspect)} ` }), chip("plain", one.decision, shared.signatures[one.source]),
     el("span", { class: "muted", text: by(one) }), one.reason ? ` — ${one.reason}` : null, exchanges(one)))));
 }
 
@@ -280,7 +285,7 @@ function alerts(card) {
   }
   if (!seen.size) return null;
   return el("ul", { class: "alerts" }, ...[...seen.values()].map(({ one, aspects, calls }) => el("li", { dir: "auto" },
-    el("strong", { text: `${[...aspects].join(", ")} ${one.decision}` }), `${by(one)} — ${one.reason}`, exchanges({ calls: [...calls] }))));
+    el("strong", { text: `${[...aspects].map((aspect) => say(aspect)).join(", ")}: ${one.decision}` }), `${by(one)} — ${one.reason}`, exchanges({ calls: [...calls] }))));
 }
 
 // One entry per aspect; several sources are named by the letters of their runs if these are distinct.
@@ -299,7 +304,7 @@ function scoreLine(card) {
     for (const { column, value, n, missing, status, reason } of scores) {
       const { source, signature } = shared.columns[column];
       const name = names.length === 1 ? "" : ` ${short ? source.split(" · ")[0] : source}`;
-      const tail = value === null ? ` ${status}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
+      const tail = value === null ? ` ${say(status)}` : missing ? ` ${t("({done} of {all} not judged)", { done: missing, all: n + missing })}` : "";
       entry.append(el("span", { title: `${signature}${reason === null ? "" : ` — ${reason}`}` },
         el("span", { class: "small", text: `${name} ` }), el("strong", { text: show(value) }), tail));
     }
@@ -309,10 +314,10 @@ function scoreLine(card) {
 }
 
 function sourceBox(doc, name) {
-  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": `Source text: ${name}`, dir: "auto" }, marked(doc.text, [], doc.sources));
-  const source = el("div", { class: "sourcebox" }, el("h4", { text: "Source" }), pane);
+  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": t("Source text: {name}", { name }), dir: "auto" }, marked(doc.text, [], doc.sources));
+  const source = el("div", { class: "sourcebox" }, el("h4", { text: t("Source") }), pane);
   doc.references.forEach((text) => source.append(el("details", { class: "reference" },
-    el("summary", { text: "Reference summary" }), el("p", { dir: "auto", text }))));
+    el("summary", { text: t("Reference summary") }), el("p", { dir: "auto", text }))));
   return source;
 }
 
@@ -324,20 +329,20 @@ function board(number) {
   const words = all.map((card) => new Set(wordsOf(card.text)));
   all.forEach((card, at) => { card.others = all.length > 1 ? new Set(words.flatMap((found, other) => (other === at ? [] : [...found]))) : null; });
   const line = (head, differ, cells) => el("tr", { class: differ ? "differ" : null },
-    el("th", { scope: "row", dir: "auto" }, head, differ ? el("span", { class: "sr", text: " (systems differ)" }) : null), ...cells);
+    el("th", { scope: "row", dir: "auto" }, head, differ ? el("span", { class: "sr", text: ` ${t("(systems differ)")}` }) : null), ...cells);
   const body = el("tbody", {});
   shared.columns.forEach(({ title, source, signature }, column) => {
     const scores = all.map((card) => card.scores.find((score) => score.column === column));
     if (!scores.some(Boolean)) return;
     const names = shared.columns.filter((other) => other.title === title).length > 1 ? ` ${source}` : "";
-    const values = scores.map((score) => (!score ? "–" : score.value === null ? score.status : show(score.value)));
+    const values = scores.map((score) => (!score ? "–" : score.value === null ? say(score.status) : show(score.value)));
     body.append(line(el("span", { title: signature, text: `${title}${names}` }), new Set(values).size > 1, values.map((text) => el("td", { class: "short", text }))));
   });
-  body.prepend(line("verdicts", false, all.map((card) => el("td", { class: "strip" }, ...card.sentences.map((_, at) => {
+  body.prepend(line(t("verdicts"), false, all.map((card) => el("td", { class: "strip" }, ...card.sentences.map((_, at) => {
     const main = card.verdicts.find((one) => one.unit === "sentence" && one.index === at && one.aspect === "faithfulness" && !one.foreign && shown(card, one));
     return main ? sign(main) : el("span", { class: "chip plain-value", text: "·" });
   })))));
-  body.append(line("summary", false, all.map((card) => el("td", { id: `item-${card.id}`, tabindex: "-1", "data-card": card.id }, alerts(card), summaryBox(card)))));
+  body.append(line(t("summary"), false, all.map((card) => el("td", { id: `item-${card.id}`, tabindex: "-1", "data-card": card.id }, alerts(card), summaryBox(card)))));
   const facts = new Map();
   all.forEach((card, at) => card.verdicts.forEach((one) => {
     if (one.unit !== "key_fact" || one.facts === null || one.foreign || !shown(card, one)) return;
@@ -354,19 +359,19 @@ function board(number) {
   return el("article", { class: "card board", tabindex: "-1" },
     el("header", { class: "card-head" }, el("h3", {}, bdi(doc.id)),
       doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: doc.domain }),
-      el("span", { class: "small" }, "Keys: J next, K previous document. Bold words are in no other summary; tinted rows differ between systems.")),
-    el("div", { class: "pair" }, sourceBox(doc, doc.id), el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Summaries of all systems" },
+      el("span", { class: "small" }, t("Keys: J next, K previous document. Bold words are in no other summary; tinted rows differ between systems."))),
+    el("div", { class: "pair" }, sourceBox(doc, doc.id), el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t("Summaries of all systems") },
       el("table", { class: "systems" }, el("thead", {}, el("tr", {}, el("td", {}), ...all.map((card) => el("th", { scope: "col" }, bdi(card.system))))), body))));
 }
 
 function build(card) {
   const node = el("article", { class: "card", id: `item-${card.id}`, tabindex: "-1", "data-card": card.id },
     el("header", { class: "card-head" },
-      el("h3", {}, bdi(card.system), el("span", { class: "muted", text: " on " }), bdi(card.doc.id)),
+      el("h3", {}, ...between(t("{system} on {document}"), { system: bdi(card.system), document: bdi(card.doc.id) })),
       card.doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: card.doc.domain }),
-      el("a", { class: "small", href: form ? `#item-${card.id}` : `?${new URLSearchParams({ document: card.doc.id, system: card.system })}`, text: "link" })),
+      el("a", { class: "small", href: form ? `#item-${card.id}` : `?${new URLSearchParams({ document: card.doc.id, system: card.system })}`, text: t("link") })),
     scoreLine(card), alerts(card),
-    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), sourceBox(card.doc, `${card.system} on ${card.doc.id}`)));
+    el("div", { class: "pair" }, el("div", {}, el("h4", { text: t("Summary") }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), sourceBox(card.doc, `${card.system}, ${card.doc.id}`)));
   return node;
 }
 
@@ -400,9 +405,9 @@ function select(node, card, item, force) {
   box.replaceChildren(...explained.map((one) => why(card, one)));
   const conveyed = card.verdicts.filter((one) => one.unit === "key_fact" && one.style === "good" && one.facts !== null && shown(card, one)
     && sentenceNumbers(card, one.inSummary).includes(at));
-  if (conveyed.length) box.append(el("div", {}, el("p", { class: "muted", text: "Conveys:" }),
+  if (conveyed.length) box.append(el("div", {}, el("p", { class: "muted", text: t("Conveys:") }),
     ...conveyed.map((one) => el("p", { dir: "auto", text: card.facts[one.facts].texts[one.index] ?? "" }))));
-  if (!box.childNodes.length) box.append(el("p", { class: "muted", text: "No reason or evidence was given." }));
+  if (!box.childNodes.length) box.append(el("p", { class: "muted", text: t("No reason or evidence was given.") }));
   item.classList.add("on");
   item.querySelector(".hit").setAttribute("aria-expanded", "true");
   box.hidden = false;
@@ -460,9 +465,10 @@ fill(form.elements.system, shared.systems);
 fill(form.elements.domain, shared.domains);
 form.querySelector("[data-domains]").hidden = shared.domains.length === 0;
 shared.columns.forEach(({ title, source }, at) => form.elements.order.append(
-  ...["lowest", "highest"].map((end) => el("option", { value: `${end} ${at}`, text: `${end} ${title}${many ? ` (${source})` : ""}` }))));
-form.elements.show.append(...Object.keys(shared.kinds).map((name) => el("option", { value: `kind:${name}`, text: name })));
-form.elements.order.append(el("option", { value: "data", text: "by source text" }));
+  ...[["lowest", t("lowest {aspect} first", { aspect: title })], ["highest", t("highest {aspect} first", { aspect: title })]]
+    .map(([end, text]) => el("option", { value: `${end} ${at}`, text: `${text}${many ? ` (${source})` : ""}` }))));
+form.elements.show.append(...Object.keys(shared.kinds).map((name) => el("option", { value: `kind:${name}`, text: say(name) })));
+form.elements.order.append(el("option", { value: "data", text: t("by source text") }));
 
 // Searched texts are parsed at the first search and cached as plain text.
 const texts = { summary: new Map(), document: new Map() };
@@ -507,13 +513,15 @@ function draw() {
   const shownCards = whole() ? cards.filter((card) => card.document === page[0]?.document) : page;
   laid = new Map(shownCards.map((card) => [card.id, read(card)]));
   list.replaceChildren(...(whole() ? page.map((card) => board(card.document)) : [...laid.values()].map(build)));
-  if (!view.length) list.append(el("p", { class: "empty", text: "No summary matches these filters." }));
+  if (!view.length) list.append(el("p", { class: "empty", text: t("No summary matches these filters.") }));
   const last = Math.min(start + size(), view.length);
   pagers.forEach((pager, place) => {
     pager.hidden = false;
     const total = whole() ? shared.documents.domain.length : cards.length;
     const range = start + 1 === last ? grouped(last) : `${grouped(start + 1)}–${grouped(last)}`;
-    const count = el("span", { text: view.length ? `${range} of ${grouped(view.length)}${view.length === total ? "" : ` (${grouped(total)} in total)`}` : `0 of ${grouped(total)}` });
+    const count = el("span", { text: view.length
+      ? `${t("{done} of {all}", { done: range, all: grouped(view.length) })}${view.length === total ? "" : ` ${t("({all} in total)", { all: grouped(total) })}`}`
+      : t("{done} of {all}", { done: 0, all: grouped(total) }) });
     if (place === 0) count.setAttribute("aria-live", "polite");
     const step = (label, to) => {
       const button = el("button", { type: "button", text: label });
@@ -526,10 +534,10 @@ function draw() {
       });
       return button;
     };
-    const steps = view.length > size() ? [step("Previous", start - size()), count, step("Next", start + size())] : [count];
+    const steps = view.length > size() ? [step(t("Previous"), start - size()), count, step(t("Next"), start + size())] : [count];
     if (view.length > FEW * size()) {
-      steps.unshift(step("First", 0));
-      steps.push(step("Last", Math.floor((view.length - 1) / size()) * size()));
+      steps.unshift(step(t("First"), 0));
+      steps.push(step(t("Last"), Math.floor((view.length - 1) / size()) * size()));
     }
     pager.replaceChildren(...steps);
   });
