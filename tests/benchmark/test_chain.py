@@ -396,3 +396,10 @@ def test_a_truncated_log_line_is_skipped(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "out")
     assert [row["event"] for row in read_log(tmp_path / "out") if row["step"] == "shortest"] == ["start", "done"] * 2
     assert time.strptime(read_log(tmp_path / "out")[0]["time"], "%Y-%m-%dT%H:%M:%S%z")
+
+
+def test_a_missing_secret_of_the_release_is_reported_before_the_first_step(bench: Path) -> None:
+    bench.write_text(f"{settings()}release: {{secret: key.txt}}\n")
+    with pytest.raises(InputError, match=r"key\.txt: the secret cannot be read"):
+        run_chain(bench, bench.parent / "out")
+    assert not (bench.parent / "out" / "summarize").exists()

@@ -114,6 +114,8 @@ class TestScore:
         assert got.code == 0
         assert "finesure.fact_check: 6 summaries; 6 calls" in got.out
         assert not Path("run").exists()
+        for malformed in ("openai-api/MODEL", "opnai/gpt-4o"):
+            assert command("score", flat, "-e", "finesure", "-m", malformed, "--dry-run").code == 2
 
     def test_a_run_of_comparisons_prints_pairs(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: ok('{"answer": "A"}')) as server:

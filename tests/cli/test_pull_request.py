@@ -203,3 +203,8 @@ def test_a_job_without_a_pull_request(tmp_path: Path) -> None:
     variables: dict[str, Any] = {"GITHUB_EVENT_PATH": str(event), "CI": "true"}
     assert PullRequest.of(variables) is None
     assert PullRequest.of({}) is None
+
+
+def test_an_id_with_a_name_notifies_nobody(tmp_path: Path) -> None:
+    comment(["# Changed: @lee, 3 @ 5"], "data.jsonl", tmp_path, None)
+    assert (tmp_path / "comment.md").read_text("utf-8") == "#### Changed: @\u200blee, 3 @ 5"

@@ -26,7 +26,7 @@ from summeter.data.exports import TABLES
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES
 from summeter.data.overview import describe
 from summeter.meta import agree
-from summeter.records import Record, UsageError
+from summeter.records import InputError, Record, UsageError
 from summeter.records.addresses import masked
 from summeter.tables import Table, escape_markdown, number
 
@@ -38,6 +38,8 @@ PARQUET = "parquet"
 """Name of the folder with the tables of each split."""
 PSEUDONYM = "p-"
 """Prefix of the pseudonyms of annotators."""
+SHORTEST = 16
+"""Minimum length of the secret, in bytes."""
 
 
 class Datasheet(Record):
@@ -109,6 +111,11 @@ class ReleaseSettings(StepSettings):
     def _serialize_secret(self, secret: Path | None) -> str | None:
         return None if secret is None else secret.name  # local paths are not written
 
+    def check(self) -> None:
+        """Read the secret, if a file is given."""
+        if self.secret is not None:
+            read_secret(self.secret)
+
     def files(self) -> Iterable[Path]:
         """Return no files, because the SHA-256 of the secret file could disclose the secret."""
         return ()
@@ -122,6 +129,18 @@ class ReleaseSettings(StepSettings):
         if self.secret is None:
             return {}
         return {"secret": pseudonym("", self.secret.read_bytes().strip()) if self.secret.is_file() else "missing"}
+
+
+def read_secret(path: Path) -> bytes:
+    """Return the content of the secret file. Raises InputError if it cannot be read or is too short."""
+    try:
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        why = f"the secret cannot be read: {error.strerror or error}. Write random text to it, or leave out secret"
+        raise InputError.at(path, why) from error
+    if len(secret) < SHORTEST:
+        raise InputError.at(path, f"is too short for a secret. Give at least {SHORTEST} bytes")
+    return secret
 
 
 def pseudonym(name: str, secret: bytes) -> str:

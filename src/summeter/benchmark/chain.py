@@ -190,6 +190,8 @@ def run_chain(
                 raise UsageError(f"{only} needs the step {step.name}, which is {state}. Run that step first")
             else:
                 check_packages(steps[index:])
+                for _, later in steps[index:]:
+                    later.check()
                 tell(f"{step.name}: running again ({reason})" if state == "stale" else f"{step.name}: running")
                 manifests.append(run_step(step, source, out, settings, progress=progress))
             source = out

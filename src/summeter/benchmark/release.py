@@ -34,6 +34,7 @@ from summeter.benchmark.card import (
     datasheet_text,
     is_human,
     pseudonym,
+    read_secret,
     splits_of,
 )
 from summeter.benchmark.step import (
@@ -53,7 +54,7 @@ from summeter.data.exports import SPLIT, table_rows, write_rows
 from summeter.data.folder import check_set_name
 from summeter.data.human import PEOPLE
 from summeter.data.subsets import split
-from summeter.records import Document, FactOrigin, InputError, Judgment, UsageError, digest, unnamed
+from summeter.records import Document, FactOrigin, Judgment, UsageError, digest, unnamed
 
 FETCH = "fetch_documents.py"
 KEY_FILE = "pseudonyms.key"
@@ -63,8 +64,6 @@ LONGEST_COLUMN = 200
 """Maximum length, in characters, of a value that is released in a column of a withheld document."""
 QUOTE = 6
 """Minimum number of words of a value that is treated as a quotation if it occurs in the text."""
-_SHORTEST = 16
-"""Minimum length of the secret, in bytes."""
 
 
 def release_of(
@@ -111,7 +110,7 @@ def _release(inputs: Inputs, settings: ReleaseSettings, context: StepContext) ->
     data = inputs.dataset
     if not data.documents:
         raise UsageError("release: there is no document left to release")
-    secret = _read_secret(settings.secret or context.work / KEY_FILE, create=settings.secret is None)
+    secret = _own_secret(context.work / KEY_FILE) if settings.secret is None else read_secret(settings.secret)
     splits, duplicates = _assign_splits(data, settings)
     _check_withheld_copies(data, duplicates)
     names = _pseudonyms(data, inputs.history, secret)
@@ -120,22 +119,12 @@ def _release(inputs: Inputs, settings: ReleaseSettings, context: StepContext) ->
     return release_of(_released_data(data, splits, names), settings, history, duplicates)
 
 
-def _read_secret(path: Path, *, create: bool) -> bytes:
-    """Return the content of the secret file.
-
-    With `create`, a file with a random secret is written if there is none.
-    """
-    if create and not path.exists():
+def _own_secret(path: Path) -> bytes:
+    """Return the content of a file with a random secret, which is written if there is none."""
+    if not path.exists():
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
-    try:
-        secret = path.read_bytes().strip()
-    except OSError as error:
-        why = f"the secret cannot be read: {error.strerror or error}. Write random text to it, or leave out secret"
-        raise InputError.at(path, why) from error
-    if len(secret) < _SHORTEST:
-        raise InputError.at(path, f"is too short for a secret. Give at least {_SHORTEST} bytes")
-    return secret
+    return read_secret(path)
 
 
 def _assign_splits(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], list[list[str]]]:

@@ -97,6 +97,9 @@ class StepSettings(Record):
         paths = [value for name in type(self).model_fields if isinstance(value := getattr(self, name), Path)]
         return [*paths, *scripts(self)]
 
+    def check(self) -> None:
+        """Check files that must exist before any step is run. Raises InputError. Default: nothing."""
+
     def packages(self) -> Iterable[Package]:
         """Return the optional packages that the step imports.
 

@@ -174,6 +174,7 @@ def comment(body: Sequence[str], data: str, out: Path, request: PullRequest | No
     """Write the comment to a file, to the summary of the job, and to the pull request."""
     mark = f"<!-- summeter {data} -->"
     text = re.sub("^(?=#+ )", "###", "\n\n".join(body), flags=re.MULTILINE)
+    text = re.sub(r"@(?=\w)", "@\u200b", text)  # otherwise, an id such as @name notifies a person
     if len(text) > LONGEST:
         text = text[: text.rindex("\n", 0, LONGEST)].rstrip() + "\n\n..."
     if request is not None:

@@ -25,6 +25,7 @@ from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.layers.cache import Stored
 from summeter.models.networks import NetworkRequest
 from summeter.models.prices import Prices, prices
+from summeter.models.resolve import provider_of
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
 from summeter.runs.calls import CallStore
@@ -90,6 +91,8 @@ def dry_run(
     # No model is downloaded: a missing model is counted under the name by which it was given.
     judges = chosen(evaluators)
     plan = make_plan(data, judges, models, Options.of(**options), fetch=False)
+    for model in plan.models.values():
+        provider_of(model)  # raises UsageError for a malformed name; a dry run needs no key
     table = prices(plan.options.prices)
     runs = [
         None if out is None or not (folder / MANIFEST).exists() else Run(folder)

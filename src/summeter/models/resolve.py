@@ -27,6 +27,7 @@ from summeter.models.providers.provider import (
     MAX_CONNECTIONS,
     TIMEOUT,
     Options,
+    Provider,
     base_urls,
     find_provider,
     provider_names,
@@ -51,6 +52,18 @@ def resolve(
     `base_url` overrides the address given by the environment. `timeout` is in seconds. `environ` replaces the
     environment of the process, for tests. Raises UsageError for a missing key or an unknown provider.
     """
+    provider, name = provider_of(model)
+    if not timeout > 0:
+        raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
+    overrides = {} if environ is None else {"environ": environ}
+    return provider.open(name, Options(base_url, timeout, max_connections, **overrides))
+
+
+def provider_of(model: str) -> tuple[Provider, str]:
+    """Return the provider of a model string and the name of the model there.
+
+    Raises UsageError if the string is malformed or the provider unknown.
+    """
     if model.startswith(("hf/", "local/")):
         raise UsageError(
             f"model {model!r} is a local network (NLI, encoder, encoder-decoder), but an LLM is needed; serve a "
@@ -69,10 +82,9 @@ def resolve(
             f"model {model!r}: unknown provider {prefix!r}; {hint}known: {', '.join(names)}. "
             "For any other OpenAI-compatible server, write openai-api/NAME/MODEL and set NAME_BASE_URL."
         )
-    if not timeout > 0:
-        raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
-    overrides = {} if environ is None else {"environ": environ}
-    return provider.open(name, Options(base_url, timeout, max_connections, **overrides))
+    if provider.named and not re.match(r"[^/]*[A-Za-z0-9][^/]*/.", name):
+        raise UsageError(f"model {model!r} is not {prefix}/NAME/MODEL (NAME is a name you give the server)")
+    return provider, name
 
 
 async def lacks_logprobs(model: str, options: Options, temperature: float | None, *, send: bool = True) -> bool:

@@ -14,7 +14,7 @@ from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.openai_batches import OpenAIBatches
 from summeter.models.providers.payload import cached_blocks, with_prefixes
 from summeter.models.providers.provider import Options, Provider
-from summeter.records import ModelError, TransientError, UsageError
+from summeter.records import ModelError, TransientError
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -167,15 +167,8 @@ class AnyServer(OpenAICompatible):
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """Return the client of a model.
-
-        Raises UsageError if the name does not have the form NAME/MODEL.
-        """
-        server, slash, model = name.partition("/")
-        if not slash or not model or not re.search(r"[A-Za-z0-9]", server):
-            raise UsageError(
-                f"model '{provider.name}/{name}' is not {provider.name}/NAME/MODEL (NAME is a name you give the server)"
-            )
+        """Return the client of the model `NAME/MODEL`."""
+        server, _, model = name.partition("/")
         named = Provider(server, provider.address)
         return cls(provider, name, named.endpoint(options), options, name=model)
 

@@ -106,6 +106,7 @@ class Provider:
             the provider is asked for the context length before the table is used.
         context_lookup: How the provider's server reports the context length: a key of `context_length.LOOKUPS`, or None
             if it does not.
+        named: Whether the user names the server, as in `PROVIDER/NAME/MODEL`.
         truncates: Whether the provider's server may silently truncate prompts that are too long.
         dialect: The differences of an OpenAI-compatible server from the default.
 
@@ -126,6 +127,7 @@ class Provider:
     known_contexts: bool = False
     gateway: bool = False
     context_lookup: str | None = None
+    named: bool = False
     truncates: bool = False
     dialect: Dialect = Dialect()
 
@@ -215,7 +217,7 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
     Provider(
         "openai-api", None, "summeter.models.providers.openai_compatible:AnyServer", hosted=False,
         about="openai-api/NAME/MODEL: any other OpenAI-compatible server, NAME_BASE_URL and NAME_API_KEY",
-        context_lookup="listed", truncates=True, dialect=Dialect(batches=True, extra_body=True),
+        context_lookup="listed", named=True, truncates=True, dialect=Dialect(batches=True, extra_body=True),
     ),
     Provider(
         "scripted", None, "summeter.models.providers.scripted:Scripted", hosted=False,
