@@ -27,7 +27,6 @@ from summeter.meta.results import (
     Row,
     Study,
     interval_row,
-    judge_key,
     judge_labels,
     key_of,
     merged,
@@ -145,12 +144,12 @@ def advise(runs: RunLike, gold: Gold | None, options: AdviseOptions) -> Study:
         )
     read = meta_input(judges, judges.data if gold is None else gold, options)  # type: ignore[arg-type]  # a run has data
     found, rows = _candidates(read, options)
-    names = judge_names([*(judge_key(candidate.pairs.judge) for candidate in found), *map(key_of, rows)])
+    names = judge_names([*(candidate.pairs.judge.key for candidate in found), *map(key_of, rows)])
     notes = [f"left out: {names[key_of(row)]} on {row.aspect}: {row.reason}" for row in rows if row.gold_aspect]
     testing = Significance(resamples=options.resamples, confidence=options.confidence, seed=options.seed)
     for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
         of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
-        named_candidates = {names[judge_key(candidate.pairs.judge)]: candidate for candidate in of_aspect}
+        named_candidates = {names[candidate.pairs.judge.key]: candidate for candidate in of_aspect}
         block, advice = _of_aspect(aspect, named_candidates, testing, lambda chosen: _trust(chosen, gold, options))
         rows += block
         notes.append(advice)

@@ -31,7 +31,7 @@ from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.measure import GroupValues, over_groups
 from summeter.meta.options import CommandLine, Draws, Selection, study
-from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named, pivot
+from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, pivot
 from summeter.meta.sample import Grid, Sample, rows_by_name
 from summeter.meta.selection import Group, group_fields
 from summeter.meta.verdicts import listed
@@ -118,12 +118,12 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     rows.extend(_abstractness(series, context))
     domains = len({name for name in context.domains.values() if name is not None})
     note = f"domain stability is 100 - (max - min) of a system's domain means in %; there are {domains} domains"
-    notes, labels = [note], judge_names(judge_key(scores.judge) for scores in series)
+    notes, labels = [note], judge_names(scores.judge.key for scores in series)
     unlike = []
     for scores in series:
         grid = Grid.of(scores)
         if shared_documents(dict(zip(grid.systems, grid.judge, strict=True))).means_note:
-            unlike.append(f"{scores.judge.aspect} by {labels[judge_key(scores.judge)]}")
+            unlike.append(f"{scores.judge.aspect} by {labels[scores.judge.key]}")
     if unlike:
         notes.append(f"means are over each system's own documents (n), which differ between systems: {listed(unlike)}")
     return Study(STUDY, rows, notes)

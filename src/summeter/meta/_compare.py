@@ -32,7 +32,6 @@ from summeter.meta.results import (
     Row,
     Study,
     interval_row,
-    judge_key,
     judge_labels,
     merged,
     named,
@@ -199,12 +198,12 @@ def _compare(series: Sequence[Sample], context: Context, options: CompareOptions
     rows: list[Row] = []
     notes: list[str] = []
     labels = {
-        aspect: judge_names(judge_key(scores.judge) for scores in usable if scores.judge.aspect == aspect)
+        aspect: judge_names(scores.judge.key for scores in usable if scores.judge.aspect == aspect)
         for aspect in dict.fromkeys(scores.judge.aspect for scores in usable)
     }
     for scores in usable:
         judge = scores.judge
-        label = labels[judge.aspect][judge_key(judge)]
+        label = labels[judge.aspect][judge.key]
         whole, *split = groups(replace(scores, units=replace(scores.units, context=context)), options.by)
         split = [group for group in split if len(group.sample.units.system.used()) > 1]
         if options.by is not None and not split:

@@ -26,7 +26,7 @@ from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.measure import pair_fields
 from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
-from summeter.meta.results import Row, Study, interval_row, judge_key, key_of, merged, named, pair_name
+from summeter.meta.results import Row, Study, interval_row, key_of, merged, named, pair_name
 from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
 from summeter.records import UsageError, judge_names
@@ -91,13 +91,13 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
     rows: list[Row] = []
     notes: list[str] = []
     matrices = summary_groups(read, options, options.by)
-    names = judge_names(judge_key(part.sample.judge) for part in matrices)
+    names = judge_names(part.sample.judge.key for part in matrices)
     for matrix in matrices:
         systems = matrix.grid.systems
         for system in systems:
             rows += _system_rows(matrix, system, options)
         rows += _pair_rows(matrix, options)
-        notes += _warnings(matrix, systems, names[judge_key(matrix.sample.judge)])
+        notes += _warnings(matrix, systems, names[matrix.sample.judge.key])
     verdicts = [_verdict(row, names[key_of(row)]) for row in rows if row.statistic == "ppi_difference"]
     return Study(STUDY, rows, [*notes, *verdicts])
 

@@ -23,7 +23,7 @@ from summeter.meta._estimate import coverage
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.inputs import JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import Options, study
-from summeter.meta.results import Row, Study, judge_key, merged, named
+from summeter.meta.results import Row, Study, merged, named
 from summeter.meta.sample import Grid, Rater, Sample, Units
 from summeter.meta.verdicts import POWER, labels_sentence
 from summeter.records import UsageError, judge_names
@@ -189,7 +189,7 @@ def _differences(votes: Sample, systems: tuple[str, str]) -> Sample:
 
 def _others(votes: Sample) -> dict[str, Floats]:
     """Return the values of each other judge that judged at least 4 of the units, by name."""
-    names = list(judge_names(judge_key(rater) for rater in votes.raters[:-1]).values())
+    names = list(judge_names(rater.key for rater in votes.raters[:-1]).values())
     others = zip(names[1:], votes.matrix[1:-1], strict=True)
     return {name: values for name, values in others if (~np.isnan(values)).sum() >= 4}
 

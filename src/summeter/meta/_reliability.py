@@ -32,7 +32,7 @@ from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
-from summeter.meta.results import Row, Study, judge_key, merged, named, unique_labels
+from summeter.meta.results import Row, Study, merged, named, unique_labels
 from summeter.meta.sample import Grid, Rater, Sample
 from summeter.records import JudgeKey, UsageError
 from summeter.scoring.table import JudgmentTable
@@ -181,7 +181,7 @@ def aspect_correlations(
     for question in machine.questions(options.judge_aspects, options.judge):
         series = machine.scores(question, Level.SUMMARY)
         if len(series):
-            by_judge.setdefault(judge_key(series.judge), []).append(series)
+            by_judge.setdefault(series.judge.key, []).append(series)
     human: dict[str, float] = {}
     if people is not None:
         golds = [gold_scores(people, aspect, Level.SUMMARY, options) for aspect in aspects(people)]

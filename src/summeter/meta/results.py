@@ -435,18 +435,13 @@ def named(judge: Rater, gold: Rater | None = None) -> dict[str, Any]:
     }
 
 
-def judge_key(judge: Rater) -> JudgeKey:
-    """Return the key that identifies a judge (see `judge_names`)."""
-    return JudgeKey(judge.judge, judge.signature, judge.model, judge.run)
-
-
 def unique_labels(judges: Sequence[Rater]) -> list[str]:
     """Return the shortest distinct labels of judges.
 
     A label is the judge's name, with the aspect, model or settings if necessary.
     """
-    short = judge_names(map(judge_key, judges))
-    names = [short[judge_key(judge)] for judge in judges]
+    short = judge_names(judge.key for judge in judges)
+    names = [short[judge.key] for judge in judges]
     candidates = [
         [judge.judge for judge in judges],
         [f"{judge.judge}:{judge.aspect}" for judge in judges],

@@ -23,7 +23,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Average, Level, QuestionType, ValueOrLabel
 from summeter.meta.context import Context
-from summeter.records import UsageError, unnamed
+from summeter.records import JudgeKey, UsageError, unnamed
 from summeter.scoring.scores import (
     COMPOSITE,
     NO_NUMBER,
@@ -57,6 +57,11 @@ class Rater:
     model: str | None
     aspect: str
     run: str | None = None
+
+    @property
+    def key(self) -> JudgeKey:
+        """Key that identifies the judge (see `judge_names`)."""
+        return JudgeKey(self.judge, self.signature, self.model, self.run)
 
 
 @dataclass(frozen=True)
