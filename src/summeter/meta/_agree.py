@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from typing import Annotated, Any, ClassVar
 
@@ -37,7 +38,7 @@ from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import Estimate, Model, Weights, span_f1
-from summeter.stats.base import Floats
+from summeter.stats.base import Floats, undefined
 from summeter.stats.resample import Resampling, undefined_in_all
 from summeter.tables import Table
 
@@ -355,14 +356,15 @@ def _with_judges(
             unusable = "the judge judged none of the units that people voted on"
         elif values.min() < min(sample.scale) or values.max() > max(sample.scale):
             unusable = f"values of the judge are outside people's scale ({min(sample.scale):g}-{max(sample.scale):g})"
+        rows_of = partial(_rows, unusable=unusable, draws=draws)
         for gold in gold_scores(table, aspect, level, options):
             both = np.stack([values, gold.values_on(people.units)])
             pair = _pair(people, [scores.judge, gold.gold], both)
             about["gold_signature"] = gold.gold.signature
-            yield from _rows("judge_and_people", pair, _fitting(pair, statistics), about, unusable, draws)
+            yield from rows_of("judge_and_people", pair, _fitting(pair, statistics), about)
         everybody = _pair(people, [*people.raters, scores.judge], np.vstack([people.matrix, values]))
         about = _of_people(sample, **named(scores.judge))
-        rows = _rows("agreement_with_judge", everybody, statistics, about, unusable, draws)
+        rows = rows_of("agreement_with_judge", everybody, statistics, about)
         alone = measure(people, statistics, study="agreement", draws=_NO_DRAWS, about=about)
         for row, before in zip(rows, alone, strict=True):
             change = None if before.value is None or row.value is None else row.value - before.value
@@ -374,21 +376,15 @@ def _rows(
     sample: Sample,
     statistics: Sequence[Statistic],
     about: Mapping[str, Any],
+    *,
     unusable: str | None,
     draws: Resampling,
 ) -> Iterator[Row]:
-    """Yield one row per statistic.
-
-    If `unusable` is given, the values are None and `unusable` is the reason.
-    """
-    rows = measure(sample, statistics, study=study, draws=draws, about=about)
+    """Return one row per statistic; if `unusable` is given, it is the reason why they have no value."""
     if unusable is None:
-        yield from rows
-        return
-    no_value = {"value": None, "low": None, "high": None, "p": None, "interval": None, "n": 0, "missing": len(sample)}
-    for row in rows:
-        details = {name: row.details[name] for name in ("raters", "exchangeable", "run") if name in row.details}
-        yield row.model_copy(update={**no_value, "status": "undefined", "reason": unusable, "details": details})
+        return measure(sample, statistics, study=study, draws=draws, about=about)
+    none = undefined(unusable, missing=len(sample))
+    return (interval_row(none, about, study=study, statistic=each.name) for each in statistics)
 
 
 def export(gold: Gold, options: VotesOptions) -> Table:
