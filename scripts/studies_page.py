@@ -31,14 +31,14 @@ These are the keywords of several studies. Each study lists those that it accept
 A keyword of a study without a command exists only in Python. *Selection* stands for `aspect`, `judge`, `judgment_set`, `merge`,
 `min_votes`, `source` and `tie`.
 """
-TOP = ("advise", "gate", "trust")
-"""Studies whose command is not in the group `meta`; their modules have the same names."""
+TOP = {"advise": "advise", "compare_runs": "compare", "gate": "gate", "trust": "trust"}
+"""Module of the command of each study whose command is not in the group `meta`."""
 SELECTION = "`aspect`, `judge`, `judgment_set`, `merge`, `min_votes`, `source`, `tie`"
 
 
 def page() -> str:
     """Return the page as Markdown."""
-    for module in (*TOP, "meta"):
+    for module in (*TOP.values(), "meta"):
         import_module(f"summeter.cli.{module}")  # registers the commands
     used = {name for study in STUDIES.values() for name in study.options.model_fields if is_shared(study, name)}
     fields = {name: field for name, field in shared().items() if name in used}
@@ -77,7 +77,7 @@ def section(study: StudyEntry) -> Iterator[str]:
     yield f"## {study.name}\n"
     yield f"`sm.meta.{study.name}({inputs}, ...)`"
     if command is not None:
-        yield f"· `summeter {'' if command in TOP else 'meta '}{command}`"
+        yield f"· `summeter {'' if study.name in TOP else 'meta '}{command}`"
     yield f"\n{study.doc}\n"
     fields = study.options.ordered()
     if specific := [name for name in fields if not is_shared(study, name)]:

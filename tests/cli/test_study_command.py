@@ -28,7 +28,7 @@ from summeter.runs.run import RunFolder
 
 STUDIES = {
     "correlate", "classify", "errors", "prefer", "stability", "reliability", "agree", "estimate", "calibrate",
-    "compare", "bias", "bridge", "overlap", "card", "jury", "recheck",
+    "compare", "bias", "bridge", "overlap", "card", "jury", "recheck", "sources",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ GROUPS = {
         "view": ("view:view", "Serve pages of large runs, or of many, on this machine."),
         "plot": ("plot:plot", "Draw a figure of runs as SVG, PDF or PNG."),
         "table": ("table:command", "Print a table of a paper, computed from your runs."),
-        "compare": ("compare:compare", "Show what changed between two runs."),
+        "compare": ("compare:command", "Show what changed between two runs."),
         "gate": ("gate:command", "Exit with 3 if a mean is below its bound, or dropped."),
         "rescore": ("reports:rescore", "Rebuild a run's scores and report."),
         "outputs": ("outputs:app", "Import replies and scores of earlier experiments."),

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from summeter.meta._compare import pair_sentence
 from summeter.meta.inputs import run_names
-from summeter.meta.options import By, study
+from summeter.meta.options import By, CommandLine, study
 from summeter.meta.pairing import CHANGED, ONLY_A, ONLY_B, SAME, STUDY, TEXTS, A, B, Pairing, Text, difference_rows
 from summeter.meta.results import Row, Study, judge_labels
 from summeter.meta.selection import group_label
@@ -60,8 +60,8 @@ _CHUNK = 1000
 class VersionsOptions(By):
     """The options of `compare_runs`."""
 
-    pair_systems: Mapping[str, str] | None = Field(
-        None, description="Names of systems in the first run, mapped to their names in the second."
+    pair_systems: Annotated[Mapping[str, str] | None, CommandLine(metavar="OLD=NEW")] = Field(
+        None, description="Pair a system of the first run with another of the second. Default: equal names. Repeatable."
     )
     judge: str | None = Field(None, description="Compare the scores of only this judge (name or signature).")
     aspect: str | None = Field(None, description="Compare only this aspect.")
