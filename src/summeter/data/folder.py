@@ -12,7 +12,7 @@ import json
 import shutil
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from pydantic_core import from_json
 
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped, Faults
-from summeter.data.formats import Row, read_rows
+from summeter.data.formats import read_rows
 from summeter.data.human import SET_NAME
 from summeter.data.on_demand import LineFile, StoredMapping, StoredSummaries, lines_of
 from summeter.data.rows import EMPTY
@@ -177,7 +177,17 @@ def _files_with(content: Content) -> Iterator[tuple[str, Iterator[str]]]:
     documents = content.documents.values()
     yield DOCUMENTS, _lines(documents, without={"key_facts"})
     yield SUMMARIES, _lines(content.summaries)
-    facts = (_given_facts(each, content.fact_origins.get(each.id)) for each in documents if each.key_facts)
+    facts = (
+        _GivenFacts(
+            document_id=each.id,
+            id=KeyFacts.of(each.key_facts, "given").id,
+            origin="given",
+            facts=each.key_facts,
+            origins=content.fact_origins.get(each.id),
+        )
+        for each in documents
+        if each.key_facts
+    )
     yield KEY_FACTS, _lines(facts)
     for name, make in content.judgments.items():
         check_set_name(name)
@@ -247,7 +257,16 @@ def read(folder: Path, *, verify: bool) -> Content:
         return read_on_demand(folder)._replace(hash=read_card(folder).hash or None)
     given = [row for _, row in _records(folder / KEY_FACTS, _GivenFacts)]
     facts = {row.document_id: row.facts for row in given}
-    documents = _documents(folder / DOCUMENTS, facts)
+    documents: dict[str, Document] = {}
+    for line, document in _records(folder / DOCUMENTS, Document):
+        if document.id in documents:
+            message = f"{document.id!r} occurs twice; {_REIMPORT}"
+            raise InputError.at(folder / DOCUMENTS, message, line=line, field="id")
+        if document.id in facts:
+            document = document.model_copy(update={"key_facts": facts[document.id]})  # noqa: PLW2901
+        documents[document.id] = document
+    for doc_id in facts.keys() - documents.keys():
+        raise InputError.at(folder / KEY_FACTS, f"refers to {doc_id!r}, {_UNKNOWN}", field="document_id")
     summaries = tuple(summary for _, summary in _records(folder / SUMMARIES, Summary, sealed=verify))
     faults, items = Faults(str(folder / SUMMARIES)), set[tuple[str, str]]()
     for line, summary in enumerate(summaries, 1):
@@ -258,8 +277,8 @@ def read(folder: Path, *, verify: bool) -> Content:
             faults.add(line, "system", f"is a second summary of {key[0]!r} by {key[1]!r}; {_REIMPORT}")
         items.add(key)
     faults.stop()
-    makers = {
-        Path(name).stem: _maker(folder / name, items, sealed=verify)
+    makers: dict[str, JudgmentMaker] = {
+        Path(name).stem: partial(_judgments, folder / name, items, sealed=verify)
         for name in names
         if name.startswith(f"{JUDGMENTS}/")
     }
@@ -318,18 +337,13 @@ def read_on_demand(folder: Path, owner: object = None) -> Content:
         LineFile(folder / SUMMARIES, owner), starts, of_document, kinds, list(documents), list(names)
     )
     makers: dict[str, JudgmentMaker] = {
-        path.stem: partial(_judgments, path, owner) for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
+        path.stem: partial(_judgments, path, None, sealed=True, _owner=owner)
+        for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
     }
     return Content(
         StoredMapping(LineFile(folder / DOCUMENTS, owner), documents, document), summaries, makers,
         {} if facts_file is None else StoredMapping(facts_file, origins, origins_in), warnings,
     )  # fmt: skip
-
-
-def _judgments(path: Path, _owner: object) -> Iterator[Judgment]:
-    """Yield the judgments of an unchanged file, holding a reference to the owner of the file."""
-    for _, judgment in _records(path, Judgment, sealed=True):
-        yield judgment
 
 
 def document_domains(folder: Path) -> dict[str, str]:
@@ -390,11 +404,6 @@ def _lines(records: Iterable[Record], without: set[str] | None = None) -> Iterat
     return (record.model_dump_json(exclude_none=True, exclude=without) for record in records)
 
 
-def _given_facts(document: Document, origins: tuple[FactOrigin, ...] | None) -> _GivenFacts:
-    facts = KeyFacts.of(document.key_facts, "given")
-    return _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts, origins=origins)
-
-
 def read_card(folder: Path) -> Card:
     """Read the card of a dataset folder. Raises InputError if it is invalid."""
     path = folder / CARD
@@ -404,61 +413,37 @@ def read_card(folder: Path) -> Card:
         raise invalid(path, None, error, _REIMPORT) from error
 
 
-def _numbered(path: Path) -> Iterator[Row]:
+def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:
+    """Yield (line, record). A `sealed` file is known to be unchanged, and is read faster."""
     if not path.exists():
         if path.name != KEY_FACTS:
             raise InputError.at(path, f"is missing; {_REIMPORT}")
         return
     faults = Faults(str(path))
-    for row in read_rows(path, faults, "jsonl"):
-        faults.stop()
-        yield row
+    with path.open("rb") as handle:
+        lines: Iterable[tuple[int, Any]] = enumerate(handle, 1)
+        validate: Callable[[Any], _R] = kind.model_validate_json
+        if not sealed:
+            lines = ((row.line, row.cells) for row in read_rows(path, faults, "jsonl"))
+            validate = kind.model_validate
+        for line, content in lines:
+            faults.stop()
+            try:
+                yield line, validate(content)
+            except ValidationError as error:
+                raise invalid(path, line, error, _REIMPORT) from error
     faults.stop()
 
 
-def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Document]:
-    documents: dict[str, Document] = {}
-    for row in _numbered(path):
-        doc_id = row.cells.get("id")
-        if isinstance(doc_id, str) and doc_id in facts:
-            row.cells["key_facts"] = facts[doc_id]
-        document = _validated(path, row, Document)
-        if document.id in documents:
-            raise InputError.at(path, f"{document.id!r} occurs twice; {_REIMPORT}", line=row.line, field="id")
-        documents[document.id] = document
-    for doc_id in facts:
-        if doc_id not in documents:
-            raise InputError.at(path.with_name(KEY_FACTS), f"refers to {doc_id!r}, {_UNKNOWN}", field="document_id")
-    return documents
+def _judgments(
+    path: Path, items: Container[tuple[str, str]] | None, *, sealed: bool, _owner: object = None
+) -> Iterator[Judgment]:
+    """Yield the judgments of a file, holding a reference to the owner of the file.
 
-
-def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:
-    """Yield (line, record). A `sealed` file is known to be unchanged, and is read faster."""
-    if sealed:
-        with path.open("rb") as handle:
-            for number, line in enumerate(handle, 1):
-                try:
-                    yield number, kind.model_validate_json(line)
-                except ValidationError as error:  # written by another version of summeter
-                    raise invalid(path, number, error, _REIMPORT) from error
-    else:
-        for row in _numbered(path):
-            yield row.line, _validated(path, row, kind)
-
-
-def _validated(path: Path, row: Row, kind: type[_R]) -> _R:
-    try:
-        return kind.model_validate(row.cells)
-    except ValidationError as error:
-        raise invalid(path, row.line, error, _REIMPORT) from error
-
-
-def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> JudgmentMaker:
-    def make() -> Iterator[Judgment]:
-        for line, judgment in _records(path, Judgment, sealed=sealed):
-            key = (judgment.target.document_id, judgment.target.system)
-            if key not in items:
-                raise InputError.at(path, f"refers to {key[0]!r} by {key[1]!r}, {_UNKNOWN}", line=line, field="target")
-            yield judgment
-
-    return make
+    Raises InputError if a judgment is not about one of the `items`, given as (document, system).
+    """
+    for line, judgment in _records(path, Judgment, sealed=sealed):
+        key = (judgment.target.document_id, judgment.target.system)
+        if items is not None and key not in items:
+            raise InputError.at(path, f"refers to {key[0]!r} by {key[1]!r}, {_UNKNOWN}", line=line, field="target")
+        yield judgment
