@@ -73,13 +73,60 @@ def parse_yaml(text: str, path: Path) -> Any:
     Raises InputError, with the line if it is known, for invalid YAML, for invalid values (30 February), and for
     recursive or excessive aliases.
     """
+    return _parsed(text, path)[0]
+
+
+def yaml_lines(path: Path) -> tuple[dict[Location, int], list[tuple[Location, int]]]:
+    """Return the line of each field and entry of a YAML file, and the repeated fields.
+
+    `read_yaml` returns the last value of a repeated field.
+    """
+    return _parsed(path.read_text(encoding="utf-8"), path)[1:]
+
+
+def _parsed(text: str, path: Path) -> tuple[Any, dict[Location, int], list[tuple[Location, int]]]:
+    """Return the value of a YAML string, the line of each field and entry, and the repeated fields."""
+    lines: dict[Location, int] = {}
+    repeated: list[tuple[Location, int]] = []
+    around: set[yaml.Node] = set()
+    count = 0
     loader = yaml.SafeLoader(text)
+
+    def visit(node: yaml.Node, location: Location) -> None:
+        nonlocal count
+        count, line = count + 1, node.start_mark.line + 1
+        if node in around:
+            raise InputError.at(path, "is an alias of a value that contains it", line=line)
+        if count > MOST_VALUES:
+            raise InputError.at(path, f"has over {MOST_VALUES:,} values, with aliases expanded", line=line)
+        around.add(node)
+        if isinstance(node, yaml.MappingNode):
+            seen = set[str]()
+            for key, value in node.value:
+                inner = (*location, str(key.value))
+                visit(key, inner)
+                if inner[-1] in seen:
+                    repeated.append((inner, key.start_mark.line + 1))
+                seen.add(str(key.value))
+                lines[inner] = key.start_mark.line + 1
+                visit(value, inner)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, entry in enumerate(node.value):
+                lines[*location, index] = entry.start_mark.line + 1
+                visit(entry, (*location, index))
+        elif isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:timestamp":
+            try:
+                loader.construct_yaml_timestamp(node)
+            except ValueError as error:
+                message = f"{node.value} is not a date: {error}; quote it if it is a string"
+                raise InputError.at(path, message, line=line) from None
+        around.discard(node)
+
     try:
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        _check_node(node, loader, path)
-        return loader.construct_document(node)
+        if (root := loader.get_single_node()) is None:
+            return None, lines, repeated
+        visit(root, ())
+        return loader.construct_document(root), lines, repeated
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
@@ -90,70 +137,6 @@ def parse_yaml(text: str, path: Path) -> Any:
         raise InputError.at(path, f"contains an invalid value: {error}") from error
     finally:
         loader.dispose()
-
-
-def _check_node(root: yaml.Node, loader: yaml.SafeLoader, path: Path) -> None:
-    """Raise InputError for recursive or excessive aliases, and for dates that do not exist."""
-    sizes: dict[int, int] = {}
-    around: set[int] = set()
-
-    def size(node: yaml.Node) -> int:
-        line = node.start_mark.line + 1
-        if id(node) in around:
-            raise InputError.at(path, "is an alias of a value that contains it", line=line)
-        if id(node) not in sizes:
-            around.add(id(node))
-            if isinstance(node, yaml.ScalarNode):
-                if node.tag == "tag:yaml.org,2002:timestamp":
-                    try:
-                        loader.construct_yaml_timestamp(node)
-                    except ValueError as error:
-                        message = f"{node.value} is not a date: {error}; quote it if it is a string"
-                        raise InputError.at(path, message, line=line) from None
-                inner: list[yaml.Node] = []
-            elif isinstance(node, yaml.MappingNode):
-                inner = [each for pair in node.value for each in pair]
-            else:
-                inner = node.value
-            sizes[id(node)] = 1 + sum(map(size, inner))
-            around.discard(id(node))
-        if sizes[id(node)] > MOST_VALUES:
-            raise InputError.at(path, f"has over {MOST_VALUES:,} values, with aliases expanded", line=line)
-        return sizes[id(node)]
-
-    size(root)
-
-
-def yaml_lines(path: Path) -> tuple[dict[Location, int], list[tuple[Location, int]]]:
-    """Return the line of each field and entry of a YAML file, and the repeated fields.
-
-    `read_yaml` returns the last value of a repeated field.
-    """
-    lines: dict[Location, int] = {}
-    repeated: list[tuple[Location, int]] = []
-    around: set[yaml.Node] = set()
-
-    def visit(node: yaml.Node | None, location: Location) -> None:
-        if node is None or node in around:  # a recursive alias
-            return
-        around.add(node)
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                inner = (*location, str(key.value))
-                if inner[-1] in seen:
-                    repeated.append((inner, key.start_mark.line + 1))
-                seen.add(str(key.value))
-                lines[inner] = key.start_mark.line + 1
-                visit(value, inner)
-        elif isinstance(node, yaml.SequenceNode):
-            for index, entry in enumerate(node.value):
-                lines[*location, index] = entry.start_mark.line + 1
-                visit(entry, (*location, index))
-        around.discard(node)
-
-    visit(yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), ())
-    return lines, repeated
 
 
 # ---- faults by line and field ----
