@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import count, pairwise, product
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -309,6 +310,11 @@ def _checked(table: JudgmentTable) -> JudgmentTable:
     return table
 
 
+_CONTEXTS: WeakKeyDictionary[Dataset, Context] = WeakKeyDictionary()
+
+
 def context_of(data: Dataset) -> Context:
-    """Return the domains, categories and extra columns of a dataset."""
-    return Context.of(data.documents.values(), data.summaries)
+    """Return the domains, categories and extra columns of a dataset, which is read once."""
+    if data not in _CONTEXTS:
+        _CONTEXTS[data] = Context.of(data.documents.values(), data.summaries)
+    return _CONTEXTS[data]

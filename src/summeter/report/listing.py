@@ -96,8 +96,8 @@ def _differing(run: RunFolder) -> list[tuple[str, str]]:
     if not people:
         return []
     documents = {name for table in people for name in table.document.used()}
-    judged = [table.take(table.document.equal(*documents)) for table in run.tables()]
-    both = JudgmentTable.concat([*people, *judged])
+    judged = run.table()
+    both = JudgmentTable.concat([*people, judged.take(judged.document.equal(*documents))])
     units = Groups.by(both.document, both.system, both.aspect, both.unit, both.index, both.list_id)
     count = sum(map(len, people))
     label = np.full(len(units), np.nan)

@@ -233,7 +233,7 @@ class RunFolder:
 
     def table(self) -> JudgmentTable:
         """Return all judgments as a table, without creating records."""
-        return JudgmentTable.concat(list(self.tables()))
+        return self.once("table", lambda: JudgmentTable.concat(list(self.tables())))
 
     def tables(self) -> Iterator[JudgmentTable]:
         """Yield all judgments as tables that fit into memory.
