@@ -238,18 +238,18 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
 
 
 def status_table(rows: list[StepRow]) -> Table:
-    """Return the rows of `chain_status` as a table."""
-    heads = ["step", "state", "documents", "summaries", "judgments", "dropped", "seconds", "why"]
+    """Return the rows of `chain_status` as a table, without the reasons, which may be long."""
+    heads = ["step", "state", "documents", "summaries", "judgments", "dropped", "seconds"]
     cells = []
     for row in rows:
         documents = None if row.documents_out is None else str(row.documents_out)
         if documents is not None and row.documents_in not in (None, row.documents_out):
             documents = f"{row.documents_in} -> {documents}"
         counts = [documents, row.summaries_out, row.judgments_out, row.dropped]
-        cells.append([row.step, row.state, *counts, row.seconds, " ".join(row.reason.split()) or None])
+        cells.append([row.step, row.state, *counts, row.seconds])
     show: list[Callable[[Any], str]] = [plain] * len(heads)
     show[heads.index("seconds")] = lambda value: number(value, 1)
-    return Table.of(heads, cells, align="llrrrrrl", show=show)
+    return Table.of(heads, cells, align="llrrrrr", show=show)
 
 
 def _counted(row: StepRow, manifest: Manifest) -> StepRow:

@@ -84,10 +84,11 @@ def status(
 
 
 def _show(rows: list[StepRow], output: Output) -> None:
-    """Print the state of each step."""
+    """Print the state of each step, and the reasons below."""
     from summeter.benchmark.chain import status_table
 
-    output.write([status_table(rows)], (row._asdict() for row in rows), study="bench")
+    reasons = [f"{row.step}: {' '.join(row.reason.split())}" for row in rows if row.reason]
+    output.write([status_table(rows), *reasons], (row._asdict() for row in rows), study="bench")
 
 
 def _described(manifest: Manifest) -> Iterator[Table | str]:
