@@ -94,6 +94,9 @@ def test_one_command_judges_sources_alone_and_the_study_joins_them(
         (SENTENCES[3], "unsupported", [], []),
         (SENTENCES[0], "supported", ["courier", "gazette"], []),
     ]
+    assert units[0]["alone"]["gazette"] == {
+        "label": 0, "value": 0.0, "contradicted": True, "reason": "so it says", "evidence": [],
+    }  # fmt: skip
     report = (out / "report.html").read_text()
     assert "Sources of each sentence or claim" in report
     # The scores are those of all sources together, and the run is complete and intact.
@@ -119,6 +122,9 @@ def test_a_judge_that_cannot_tell_contradictions_says_so(
     row = study.one(statistic="conflict")
     assert (row.value, row.n, row.missing) == (None, 0, 4)
     assert row.reason == "the judge does not distinguish contradiction from absence"
+    (unit,) = sources(tmp_path / "run", most=4).where(study="source_units").rows[3:]
+    (evidence,) = unit.details["alone"]["courier"]["evidence"]
+    assert REPORTS["courier"][evidence["start"] : evidence["end"]] == evidence["text"] == SENTENCES[0]
     assert len(study.where(study="source_units")) == 1
 
 

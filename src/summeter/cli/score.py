@@ -91,6 +91,7 @@ def score(
     from summeter.engine.roles import check_roles
     from summeter.engine.runs import check_coverage
     from summeter.models.resolve import parse_bindings
+    from summeter.runs.run import BY_SOURCE, MANIFEST, RunFolder
 
     where = executor_of(executor, workers, ray_address, cpus_per_worker, gpus_per_worker)
     if where is not None:
@@ -117,6 +118,8 @@ def score(
     del loaded  # frees memory; the report reads the copy in the run
     print_run(run, output, quiet=quiet, full=full)
     check_coverage(run, min_coverage)
+    if (inside := run.folder / BY_SOURCE / MANIFEST).exists():
+        check_coverage(RunFolder(inside.parent), min_coverage)
 
 
 def demo(

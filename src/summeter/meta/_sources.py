@@ -116,7 +116,7 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
         raise UsageError(why, Parameter("by_source"))
     inside = RunFolder(folder.folder / BY_SOURCE)
     shares, listed, notes = list[Row](), list[Row](), list[str]()
-    texts = Texts(folder.data)
+    texts = Texts(folder.data), Texts(inside.data)
     for question in both.questions(options.judge_aspects, options.judge):
         by_level: dict[str, list[_Statement]] = {}
         for unit in _units(folder, inside, question):
@@ -127,7 +127,7 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
             judged = (each for unit in units for each in unit.alone.values() if each is not None)
             untold = None if any(each.contradicted is not None for each in judged) else UNTOLD
             shares += _shares(both, about, units, options, untold)
-            listed += (_listed(texts, about, unit) for unit in units[: options.most])
+            listed += (_listed(*texts, about, unit) for unit in units[: options.most])
             notes.append(_sentence(about, units, untold))
             if len(units) > options.most:
                 notes.append(f"{options.most:,} of {count(len(units), level)} are listed")
@@ -211,19 +211,23 @@ def _mean(sample: Sample, clusters: Ints, why: str | None) -> Measurement:  # no
     return Measurement(float(values.mean()) if len(values) else None, len(values), reason=why or EMPTY, rows=values)
 
 
-def _listed(texts: Texts, about: Mapping[str, Any], unit: _Statement) -> Row:
-    """Return the row of a sentence or claim."""
+def _listed(together: Texts, alone: Texts, about: Mapping[str, Any], unit: _Statement) -> Row:
+    """Return the row of a sentence or claim, with the evidence; its offsets for a single source are those there."""
     document, system, _, index, _ = unit.key
-    fields = {"label", "value", "contradicted", "reason"}
+
+    def shown(judgment: Judgment, texts: Texts) -> dict[str, Any]:
+        fields = judgment.model_dump(include={"label", "value", "contradicted", "reason"})
+        return fields | {"evidence": [each.model_dump(exclude_none=True) for each in texts.evidence(judgment)]}
+
     details = {
         "document": document,
         "index": index,
-        "text": texts.judged(unit.whole),
+        "text": together.judged(unit.whole),
         "outcome": unit.outcome or "unknown",
         "supported_by": unit.supporting,
         "contradicted_by": unit.contradicting,
-        "together": unit.whole.model_dump(include=fields),
-        "alone": {name: each and each.model_dump(include=fields) for name, each in unit.alone.items()},
+        "together": shown(unit.whole, together),
+        "alone": {name: each and shown(each, alone) for name, each in unit.alone.items()},
         "columns": ["document", "text", "outcome", "supported_by", "contradicted_by"],
     }
     judged = sum(each is not None for each in unit.alone.values())
