@@ -49,9 +49,9 @@ def test_a_study_takes_its_inputs_and_its_options_as_keywords(monkeypatch: pytes
     [
         ({"ordr": "up"}, "unknown keyword 'ordr' (did you mean order?); choose one of order, top, " + SHARED),
         ({"order": "upp"}, "unknown order 'upp' (did you mean up?); choose one of up, down"),
-        ({"top": 0}, "top must be at least 1, not 0"),
-        ({"resamples": -1}, "resamples must be at least 0, not -1"),
-        ({"confidence": 1}, "confidence must be below 1, not 1"),
+        ({"top": 0}, "top must be greater than or equal to 1, not 0"),
+        ({"resamples": -1}, "resamples must be greater than or equal to 0, not -1"),
+        ({"confidence": 1}, "confidence must be less than 1, not 1"),
         ({"seed": "x"}, "seed must be a valid integer, unable to parse string as an integer, not 'x'"),
         ({"aspect": 3}, "aspect must be a valid string, not 3"),
     ],

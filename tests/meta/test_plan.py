@@ -112,8 +112,8 @@ def test_faults_are_named() -> None:
         ),
         (lambda: plan_calibration([one], "two"), "the runs have no judge 'two'; they have: one"),
         (lambda: plan_comparison([one], ("A", "B"), labels=500), "120 items to draw from"),
-        (lambda: plan_comparison([one], ("A", "B"), labels=1), "labels must be at least 2, not 1"),
-        (lambda: plan_comparison([one], ("A", "B"), expect=2), "expect must be at most 1, not 2"),
+        (lambda: plan_comparison([one], ("A", "B"), labels=1), "labels must be greater than or equal to 2, not 1"),
+        (lambda: plan_comparison([one], ("A", "B"), expect=2), "expect must be less than or equal to 1, not 2"),
         (lambda: plan_comparison([judge("one", 0.3, size=3)], ("A", "B")), "at least 4"),
     ):
         with pytest.raises(UsageError, match=why):

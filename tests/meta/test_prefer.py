@@ -142,7 +142,7 @@ def test_disconnected_pairs_have_no_strengths() -> None:
     study = prefer(said, votes, resamples=0)
     sound(study)
     rows = study.where(study="bradley_terry")
-    assert {row.reason for row in rows} == {"the judged pairs do not connect all systems, so there is no common scale"}
+    assert all(row.value is None and "strengths are not finite" in (row.reason or "") for row in rows)
 
 
 def test_strengths_by_hand_and_with_a_prior() -> None:

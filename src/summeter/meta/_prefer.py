@@ -45,7 +45,6 @@ from summeter.stats.resample import empty_reason
 ALL, CHAIN, GIVEN = "all", "chain", "given"
 MOST_FITS = 200
 _NO_PAIR = "no pair of systems has documents that both sides judged"
-_DISCONNECTED = "the judged pairs do not connect all systems, so there is no common scale"
 
 
 class PreferOptions(Selection, By, Pairs, Draws):
@@ -329,13 +328,8 @@ def strength_rows(
     about = merged(fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength")
     if lost := max((fit.lost for fit in fits), default=0):
         about = merged(about, details={"resamples_left_out": lost})
-    component = list(range(len(systems)))
-    for first, second in numbers:
-        old, new = component[first], component[second]
-        component = [new if number == old else number for number in component]
-    disconnected = {} if len(set(component)) <= 1 else {"reason": _DISCONNECTED}
     ranked = sorted(zip(systems, fits, strict=True), key=lambda fitted: -(fitted[1].value or 0.0))
-    return [interval_row(fit, about, disconnected, system=system) for system, fit in ranked]
+    return [interval_row(fit, about, system=system) for system, fit in ranked]
 
 
 @dataclass(frozen=True)

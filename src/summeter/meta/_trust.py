@@ -17,11 +17,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import AggregationRule, Level, ValueOrLabel
+from summeter.choices import AggregationRule, Level, Tie, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta._agree import VotesOptions, pair_with_others, votes_to_compare
 from summeter.meta._bias import LENGTHS, difference_of_means, length_estimates, own_family
-from summeter.meta.gold import PEOPLE
+from summeter.meta.gold import PEOPLE, merged_votes
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
 from summeter.meta.judged_file import LABELS, FileOptions, JudgedItems, read_judged
 from summeter.meta.measure import estimate
@@ -43,7 +43,6 @@ from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
 from summeter.meta.verdicts import POWER, SAME, listed
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
-from summeter.scoring.table import Categorical
 from summeter.stats import (
     MIN_DOCUMENTS,
     Estimate,
@@ -155,16 +154,14 @@ def trust(votes: Source, gold: Gold | None, options: TrustOptions) -> TrustStudy
 def _items(source: Any, gold: Gold | None, options: TrustOptions) -> Iterator[JudgedItems]:
     if isinstance(source, str | Path) and Path(source).is_dir():
         source = RunFolder(Path(source))
-    if isinstance(source, RunFolder | JudgeInput) or (isinstance(source, Sequence) and _are_runs(source)):
+    if isinstance(source, Sequence) and not isinstance(source, str) and source and isinstance(source[0], RunFolder):
+        source = judge_input(source)
+    if isinstance(source, RunFolder | JudgeInput):
         yield from _of_run(judge_input(source), gold, options)
         return
     if gold is not None:
         raise UsageError(Parameter("gold"), " belongs to a run; a file of votes contains people's votes")
     yield from read_judged(source, options)
-
-
-def _are_runs(source: Any) -> bool:
-    return not isinstance(source, str) and len(source) > 0 and isinstance(source[0], RunFolder)
 
 
 def _of_run(machine: JudgeInput, gold: Gold | None, options: TrustOptions) -> Iterator[JudgedItems]:
@@ -226,14 +223,6 @@ def _lengths(data: Dataset, sample: Sample) -> Floats | None:
     return np.array([np.nan if text is None else float(LENGTHS["words"](text)) for text in texts])
 
 
-def _majority(people: Floats) -> Floats:
-    """Return the most common vote on each item, NaN if there are several."""
-    known = np.unique(people[~np.isnan(people)])
-    counts = np.stack([(people == value).sum(axis=0) for value in known]) if len(known) else np.zeros((1, 0))
-    most = counts.max(axis=0)
-    return np.where((most > 0) & ((counts == most).sum(axis=0) == 1), known[counts.argmax(axis=0)], np.nan)
-
-
 @dataclass(frozen=True)
 class _Judged:
     """The votes of a judge and of people on one aspect, and what is computed from them.
@@ -289,7 +278,10 @@ class _Judged:
     @cached_property
     def merged(self) -> Floats:
         """People's majority of labels (NaN if tied) or mean of ratings."""
-        return _majority(self.people) if self.labels else rounded(mean_present(self.people))
+        if not self.labels:
+            return rounded(mean_present(self.people))
+        rater, unit = (each.astype(np.int64) for each in np.nonzero(~np.isnan(self.people)))
+        return merged_votes(unit, self.people[rater, unit], len(self.judge), AggregationRule.MAJORITY, Tie.DROP)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -403,19 +395,15 @@ class _Judged:
             reason = "one annotator, or merged votes; at least 2 are needed"
             yield interval_row(undefined(reason, 0, len(self.judge)), about, statistic="human_ceiling")
             return
-        rater, unit = (each.astype(np.int64) for each in np.nonzero(~np.isnan(self.people)))
         sample = self.items.sample
-        votes = replace(
-            sample, raters=sample.raters[1:], unit=unit, rater=rater, value=self.people[rater, unit],
-            why=Categorical.same(None, len(unit)),
-            rule=AggregationRule.MAJORITY if self.labels else AggregationRule.MEAN,
-        )  # fmt: skip
+        rule = AggregationRule.MAJORITY if self.labels else AggregationRule.MEAN
+        votes = Sample.of_values(sample.units, sample.raters[1:], self.people)
+        votes = replace(votes, rule=rule, names=sample.names, scale=sample.scale)
         pairs = pair_with_others(votes)
         whole = pairs.take(pairs.complete)
         got = estimate(replace(whole, names=self.names), self.coefficient, self.options.resampling)
-        beside = replace(
-            Sample.of_values(pairs.units, pairs.raters, np.stack([self.judge[unit], pairs.y])), names=self.names
-        )
+        beside = Sample.of_values(pairs.units, pairs.raters, np.stack([self.judge[votes.unit], pairs.y]))
+        beside = replace(beside, names=self.names)
         both = beside.take(beside.complete & pairs.complete)
         judge = estimate(both, self.coefficient, _NO_DRAWS) if both.n else None
         details = {"annotators": self.annotators, "judge": None if judge is None else judge.value}

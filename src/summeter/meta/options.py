@@ -48,7 +48,7 @@ from pydantic import (
     field_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, ErrorDetails, core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Tie
 from summeter.data.human import RAW
@@ -128,7 +128,13 @@ class Options(BaseModel):
         try:
             return cls.model_validate(dict(keywords))
         except ValidationError as error:
-            raise UsageError(explained(error.errors(include_url=False)[0])) from error
+            first = error.errors(include_url=False)[0]
+            name, text = str(first["loc"][0]), first["msg"].replace("Input should be", "must be")
+            if first["type"] == "value_error":
+                raise UsageError(text.removeprefix("Value error, ")) from error
+            if first["type"] == "missing" and len(first["loc"]) == 1:
+                raise UsageError(f"{name} is missing; give {name}=...") from error
+            raise UsageError(f"{name} {text}, not {first['input']!r}") from error
 
     @classmethod
     def ordered(cls) -> dict[str, FieldInfo]:
@@ -144,30 +150,6 @@ def _names(model: type) -> Iterator[str]:
     for base in model.__bases__:
         yield from _names(base)
     yield from inspect.get_annotations(model)
-
-
-_BOUNDS = {
-    "greater_than": ("above", "gt"),
-    "greater_than_equal": ("at least", "ge"),
-    "less_than": ("below", "lt"),
-    "less_than_equal": ("at most", "le"),
-}
-
-
-def explained(error: ErrorDetails) -> str:
-    """Return a one-sentence description of a validation error that names the keyword."""
-    name, kind, value = error["loc"][0], error["type"], error["input"]
-    if kind == "value_error":
-        return error["msg"].removeprefix("Value error, ")
-    if kind == "missing" and len(error["loc"]) == 1:
-        return f"{name} is missing; give {name}=..."
-    if kind == "too_short":
-        return f"{name} is empty; give at least one value"
-    if kind in _BOUNDS:
-        words, bound = _BOUNDS[kind]
-        return f"{name} must be {words} {error['ctx'][bound]:g}, not {value!r}"
-    expected = error["msg"].removeprefix("Input should be ")
-    return f"{name}: {expected}" if expected == error["msg"] else f"{name} must be {expected}, not {value!r}"
 
 
 class Judges(Options):

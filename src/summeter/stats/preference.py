@@ -27,7 +27,7 @@ from .resample import Bootstrap, empty_reason
 
 _MAX_STEPS, _TOLERANCE = 20_000, 1e-12
 _DIGITS = 9
-_SPLIT = "some systems never lost (or never won) to the others: strengths are not finite; give a prior"
+_SPLIT = "some systems never lost (or never won) to the others, or never met: strengths are not finite; give a prior"
 
 
 class OrderEffect(NamedTuple):
