@@ -11,33 +11,17 @@ from typing import Any
 from summeter.data.atomic import write_lines, writing
 from summeter.records import UsageError, WriteError
 from summeter.runs.run import RunFolder
-from summeter.runs.views import score_lines
+from summeter.runs.views import SCORE_COLUMNS, score_lines
+from summeter.scoring.table import COLUMN_TYPES
 
-_TARGET = {
-    **dict.fromkeys(("document_id", "system", "rival", "unit"), "VARCHAR"),
-    "index": "BIGINT",
-    "list_id": "VARCHAR",
-}
-_JUDGMENT = {
-    "target": "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in _TARGET.items()) + ")",
-    **dict.fromkeys(("aspect", "judge", "signature", "model"), "VARCHAR"),
-    "value": "DOUBLE",
-    "label": "JSON",
-    "error_type": "VARCHAR",
+_JUDGMENT = COLUMN_TYPES | {
     "evidence": "JSON",
-    **dict.fromkeys(("reason", "status", "prepared"), "VARCHAR"),
-    "calls": "VARCHAR[]",
+    "prepared": "VARCHAR",
     "claim": "JSON",
     "confidence": "DOUBLE",
-    "truncated_tokens": "BIGINT",
     "contradicted": "BOOLEAN",
 }
-_SCORE = {
-    **dict.fromkeys(("doc_id", "system", "judge", "signature", "model", "aspect"), "VARCHAR"),
-    "value": "DOUBLE",
-    **dict.fromkeys(("n", "missing"), "BIGINT"),
-    **dict.fromkeys(("status", "reason"), "VARCHAR"),
-}
+_SCORE = dict.fromkeys(SCORE_COLUMNS, "VARCHAR") | {"value": "DOUBLE", "n": "BIGINT", "missing": "BIGINT"}
 _FLAT = "target.*, * EXCLUDE (target) REPLACE (label ->> '$' AS label)"
 
 

@@ -73,22 +73,6 @@ def item_hashes(items: Iterable[ItemKey]) -> Keys:
     return np.frombuffer(b"".join(item_hash(*item) for item in items), dtype=_KEY)
 
 
-def positions_of(hashes: Keys, keys: Keys) -> Ints:
-    """Return the index of each hash in `keys`, or -1 if it is missing.
-
-    If several keys are equal, the index of the first one is returned.
-
-    >>> keys = item_hashes([("b", "s", None), ("a", "s", None)])
-    >>> positions_of(item_hashes([("a", "s", None), ("c", "s", None)]), keys)
-    array([ 1, -1])
-    """
-    if not len(keys):
-        return np.full(len(hashes), -1, np.int64)
-    order = np.argsort(keys, kind="stable")
-    at = np.minimum(keys[order].searchsorted(hashes), len(keys) - 1)
-    return np.where(keys[order][at] == hashes, order[at], -1).astype(np.int64)
-
-
 class DoneItems:
     """The items that each judge has finished.
 
@@ -338,18 +322,16 @@ class JudgmentLines:
     def __init__(self, file: Path, items: ProgressTable) -> None:
         self.file, self.items = file, items
         self.damaged: list[Fault] = []
-        keys, sums, valid = bytearray(), array("L"), bytearray()
+        rows = {item: row for row, item in enumerate(items.items())}
+        sums, of = array("L"), array("q")
         for number, line in enumerate(whole_lines(file), 1):
             sums.append(crc32(line))
             try:
-                keys += item_hash(*Judgment.model_validate_json(line).target.item)
-                valid.append(1)
+                of.append(rows.get(Judgment.model_validate_json(line).target.item, -1))
             except ValidationError as error:
-                keys += bytes(KEY_BYTES - 1) + b"\1"
-                valid.append(0)
+                of.append(-1)
                 self.damaged.append(damaged_line(file, number, error))
-        rows = positions_of(np.frombuffer(bytes(keys), dtype=_KEY), items.keys())
-        self.of = np.where(np.frombuffer(bytes(valid), np.uint8) == 1, rows, -1)
+        self.of = np.array(of, np.int64)
         self._sums = np.array(sums, np.uint32)
         confirmed = self.of >= 0
         self.count = np.bincount(self.of[confirmed], minlength=len(items)).astype(np.int64)

@@ -491,7 +491,7 @@ def _named(codes: Ints, names: tuple[str | None, ...]) -> Categorical:
     return Categorical(codes, names) if len(names) > 1 else Categorical.same(names[0], len(codes))
 
 
-_COLUMN_TYPES = {
+COLUMN_TYPES = {
     "target": "STRUCT(document_id VARCHAR, system VARCHAR, rival VARCHAR, unit VARCHAR, index BIGINT, list_id VARCHAR)",
     **dict.fromkeys(("aspect", "judge", "signature", "model", "status", "error_type", "reason"), "VARCHAR"),
     "value": "DOUBLE",
@@ -499,6 +499,7 @@ _COLUMN_TYPES = {
     "calls": "VARCHAR[]",
     "truncated_tokens": "BIGINT",
 }
+"""The types of the fields of judgments that tables have, as columns of DuckDB."""
 _READ = """
 CREATE TABLE judgments AS SELECT {cells}
 FROM {source}
@@ -538,7 +539,7 @@ def _scan(file: Path) -> JudgmentTable | None:
     absent = " OR ".join(f"{name} IS NULL" for name, source in _SOURCES.items() if source.required)
     expressions = {name: source.expression for name, source in _SOURCES.items() if name != "named"}
     cells = ", ".join(f'{expression} AS "{name}"' for name, expression in expressions.items())
-    kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _COLUMN_TYPES.items()) + "}"
+    kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in COLUMN_TYPES.items()) + "}"
     path = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))  # escape glob patterns
     json_lines = _JSON.format(columns=kinds)
     with duckdb.connect() as connection:
