@@ -153,7 +153,7 @@ def write(
     with building(folder) as fresh:
         if keep_others and folder.is_dir():
             shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_dataset_files, folder))
-        counts = {name.removesuffix(".jsonl"): write_lines(fresh / name, lines) for name, lines in _files_with(content)}
+        counts = {name.removesuffix(".jsonl"): write_lines(fresh / name, lines) for name, lines in files_with(content)}
         if lines := [json.dumps(each._asdict(), ensure_ascii=False) for each in dropped]:
             write_lines(fresh / DROPPED, lines)
         return seal(fresh, card, counts)
@@ -169,10 +169,10 @@ def contains(folder: Path, content: Content) -> bool:
         return digest.hexdigest()
 
     files = read_card(folder).files
-    return all(files.get(name) == sha256(lines) for name, lines in _files_with(content))
+    return all(files.get(name) == sha256(lines) for name, lines in files_with(content))
 
 
-def _files_with(content: Content) -> Iterator[tuple[str, Iterator[str]]]:
+def files_with(content: Content) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the name and the lines of each file with records."""
     documents = content.documents.values()
     yield DOCUMENTS, _lines(documents, without={"key_facts"})
@@ -217,30 +217,6 @@ def concatenate(folders: Iterable[Path], target: Path) -> dict[str, int]:
             with (folder / name).open("rb") as source, (target / name).open("ab") as lines:
                 shutil.copyfileobj(source, lines)
     return dict(counts)
-
-
-class Appending:
-    """Write the files of a new dataset folder, except the card, in batches of documents."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        (folder / JUDGMENTS).mkdir()
-        self._folder = folder
-        self._files = {name: (folder / name).open("wb") for name in (DOCUMENTS, SUMMARIES, KEY_FACTS)}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self._files.values():
-            file.close()
-
-    def add(self, content: Content) -> None:
-        """Write documents with their key facts, summaries and judgments."""
-        for name, lines in _files_with(content):
-            if name not in self._files:
-                self._files[name] = (self._folder / name).open("wb")
-            self._files[name].writelines(f"{line}\n".encode() for line in lines)
 
 
 def read(folder: Path, *, verify: bool) -> Content:

@@ -7,7 +7,8 @@ import shutil
 import tempfile
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import ExitStack
 from copy import deepcopy
 from pathlib import Path
 from typing import IO
@@ -42,63 +43,60 @@ def stream(rows: Iterable[Row], faults: Faults, columns: Columns, language: str)
     content does, and needs about twice as much space as the uncompressed rows. Raises InputError with all faults.
     """
     temporary = TemporaryFolder()
-    spilled = _Spilled(temporary.path / "rows", rows, columns)
+    parts = _spill(rows, columns, temporary.path / "rows")
     fresh = temporary.path / "data"
     faults_before = deepcopy(faults)
-    annotators = _write(fresh, spilled, Intake(faults, columns, language))
+    annotators = _write(fresh, parts, Intake(faults, columns, language))
     if annotators.marked:  # repeat, because only now are all annotators of spans known
         shutil.rmtree(fresh)
-        _write(fresh, spilled, Intake(faults_before, columns, language, annotators))
+        _write(fresh, parts, Intake(faults_before, columns, language, annotators))
     shutil.rmtree(temporary.path / "rows")
     return folders.read_on_demand(fresh, temporary)
 
 
-def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
-    """Write the documents to `fresh` in batches, and return the annotators of spans."""
-    with folders.Appending(fresh) as files:
-        for rows in spilled.batches():
-            for row in rows:
-                intake.take(row)
-            if (content := intake.batch()) is not None:
-                files.add(content)
-    return intake.end()
-
-
-class _Spilled:
-    """Rows stored on disk, in order of appearance, with one file per 1,000 documents.
+def _spill(rows: Iterable[Row], columns: Columns, folder: Path) -> list[Path]:
+    """Write the rows, in order of appearance, to files with the rows of 1,000 documents each.
 
     A hash of each document id is held in memory. The rows of two ids with the same hash are in one file.
     """
+    folder.mkdir()
+    parts: list[Path] = []
+    number_of: dict[int, int] = {}
+    handles: OrderedDict[int, IO[bytes]] = OrderedDict()
+    try:
+        for row in rows:
+            part = number_of.setdefault(hash(_document_of(row, columns)), len(number_of) // DOCUMENTS_AT_ONCE)
+            if part == len(parts):
+                parts.append(folder / f"{part:05}.jsonl")
+            handle = handles.pop(part, None)
+            if handle is None:
+                if len(handles) >= _OPEN_FILES:
+                    handles.popitem(last=False)[1].close()
+                handle = parts[part].open("ab")
+            handles[part] = handle
+            handle.write(json.dumps(row, default=repr).encode() + b"\n")
+    finally:
+        for handle in handles.values():
+            handle.close()
+    return parts
 
-    def __init__(self, folder: Path, rows: Iterable[Row], columns: Columns) -> None:
-        folder.mkdir()
-        self._folder = folder
-        number_of: dict[int, int] = {}
-        handles: OrderedDict[int, IO[bytes]] = OrderedDict()
-        try:
-            for row in rows:
-                document = hash(_document_of(row, columns))
-                file = number_of.setdefault(document, len(number_of) // DOCUMENTS_AT_ONCE)
-                handle = handles.pop(file, None)
-                if handle is None:
-                    if len(handles) >= _OPEN_FILES:
-                        handles.popitem(last=False)[1].close()
-                    handle = self._path(file).open("ab")
-                handles[file] = handle
-                handle.write(json.dumps(row, default=repr).encode() + b"\n")
-        finally:
-            for handle in handles.values():
-                handle.close()
-        self._count = -(-len(number_of) // DOCUMENTS_AT_ONCE)
 
-    def _path(self, file: int) -> Path:
-        return self._folder / f"{file:05}.jsonl"
-
-    def batches(self) -> Iterator[Iterator[Row]]:
-        """Yield for each file an iterator over its rows."""
-        for path in map(self._path, range(self._count)):
-            with path.open("rb") as lines:
-                yield (Row(*json.loads(line)) for line in lines)
+def _write(fresh: Path, parts: Iterable[Path], intake: Intake) -> SpanAnnotators:
+    """Write the documents of each part to the files of a dataset folder, and return the annotators of spans."""
+    (fresh / folders.JUDGMENTS).mkdir(parents=True)
+    files: dict[str, IO[bytes]] = {}
+    with ExitStack() as stack:
+        for part in parts:
+            with part.open("rb") as lines:
+                for line in lines:
+                    intake.take(Row(*json.loads(line)))
+            if (content := intake.batch()) is None:
+                continue
+            for name, records in folders.files_with(content):
+                if name not in files:
+                    files[name] = stack.enter_context((fresh / name).open("wb"))
+                files[name].writelines(f"{record}\n".encode() for record in records)
+    return intake.end()
 
 
 def _document_of(row: Row, columns: Columns) -> str:
