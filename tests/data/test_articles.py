@@ -46,7 +46,7 @@ def test_contradictory_documents_are_reported_with_both_files(tmp_path: Path) ->
     (folder / "mail" / "d1.txt").write_text("It rained.\n")
     assert load(rows, documents=[folder, folder, one]).documents["d1"].text == "It rained."
     assert faults(rows, two, folder) == [
-        f"texts/{place}/d1.txt: 'd1' has a different text in b.jsonl (line 2); keep one" for place in ("cnn", "mail")
+        f"texts/{place}/d1.txt: 'd1' has a different text in b.jsonl, line 2; keep one" for place in ("cnn", "mail")
     ]
 
 

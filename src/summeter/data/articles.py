@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_of, read_rows
@@ -61,119 +60,91 @@ _SUFFIXES: dict[str, Callable[[str], str]] = {
 }
 
 
-class ArticleTexts:
-    """Documents read from files and folders.
+class ArticleTexts(NamedTuple):
+    """Documents by id, the ids of those that must not be published, and the names of the files."""
 
-    Files in a folder or its subfolders (`.story`, `.summary`, `.txt`, `.document`) are named after the document id, and
-    each is read when it is accessed. From a table or JSON file, the documents whose ids are in `wanted` (all documents
-    if it is None) are loaded into memory.
-    """
-
-    def __init__(self, paths: Iterable[str | Path], faults: Faults, wanted: set[str] | None = None) -> None:
-        self.names = ", ".join(map(str, paths := list(paths)))
-        self._faults = faults
-        self._files: dict[str, list[Path]] = {}
-        self._texts: dict[str, str] = {}
-        self._lines: dict[str, tuple[str, int]] = {}
-        self.withheld: set[str] = set()
-        """Ids of the documents that must not be published."""
-        for path in paths:
-            if Path(path).is_dir():
-                self._list_folder(Path(path))
-            else:
-                self._read_table(path, wanted)
-        for doc_id in self._files:
-            if wanted is None or doc_id in wanted:
-                self._check_unique(doc_id)
-
-    def text(self, doc_id: str) -> str | None:
-        """Return the text of a document, or None if it is missing or unreadable.
-
-        An unreadable document is a fault.
-        """
-        if doc_id in self._texts:
-            return self._texts[doc_id]
-        if doc_id not in self._files:
-            return None
-        text = self._text_of(self._files[doc_id][0])
-        if text is not None:
-            self._texts[doc_id] = text
-        return text
+    texts: Mapping[str, str]
+    withheld: Set[str]
+    names: str
 
     def shared(self, row: Row, doc_id: str) -> Row:
         """Return the row, with `share` set to false if the document must not be published."""
-        if doc_id not in self.withheld:
-            return row
-        cells = copy(row.cells)
-        cells[SHARE] = False
-        return row._replace(cells=cells)
+        return row._replace(cells={**row.cells, SHARE: False}) if doc_id in self.withheld else row
 
-    def _check_unique(self, doc_id: str) -> None:
-        """Add a fault if a document occurs several times with different texts."""
-        first, *others = self._files[doc_id]
-        if doc_id in self._lines:
-            location, others = "{} (line {})".format(*self._lines[doc_id]), [first, *others]
-        else:
-            location = str(first)
-        for path in others:
-            text, other = self.text(doc_id), self._text_of(path)
-            if text is not None and other is not None and text != other:
-                message = f"{doc_id!r} has a different text in {location}; keep one"
-                self._faults.of(str(path)).fail(None, None, message)
 
-    def _text_of(self, path: Path) -> str | None:
-        try:
-            return _SUFFIXES[path.suffix.lower()](path.read_text(encoding="utf-8"))
-        except UnicodeDecodeError as error:
-            self._faults.of(str(path)).fail(None, None, f"is not UTF-8: byte {error.start + 1}; save the file as UTF-8")
-        except OSError as error:
-            self._faults.of(str(path)).fail(None, None, f"cannot be read: {error.strerror or error}")
-        return None
+def read_articles(paths: Sequence[str | Path], faults: Faults, wanted: Set[str]) -> ArticleTexts:
+    """Return the documents with the ids `wanted` in files and folders.
 
-    def _list_folder(self, folder: Path) -> None:
-        for parent, _, names in sorted(os.walk(folder)):
-            for name in sorted(names):
-                path = Path(parent) / name
-                if path.suffix.lower() in _SUFFIXES:
-                    self._files.setdefault(path.stem, []).append(path)
-        if not self._files:
+    Files in a folder or its subfolders (`.story`, `.summary`, `.txt`, `.document`) are named after the document id. A
+    document that is unreadable or occurs with several texts is a fault.
+    """
+    texts: dict[str, str] = {}
+    first: dict[str, str] = {}
+    """The file, and the line in a table, of each document."""
+    withheld: set[str] = set()
+
+    def add(doc_id: str, text: str, file: str, line: int | None = None, column: str | None = None) -> None:
+        if texts.setdefault(doc_id, text) != text:
+            message = f"{doc_id!r} has a different text in {first[doc_id]}; keep one"
+            faults.of(file).fail(line, column, message)
+        first.setdefault(doc_id, file if line is None else f"{file}, line {line}")
+
+    for path in paths:
+        if not Path(path).is_dir():
+            _read_table(path, faults.of(file_name(path)), wanted, withheld, add)
+            continue
+        files = [
+            Path(parent, name)
+            for parent, _, names in sorted(os.walk(path))
+            for name in sorted(names)
+            if Path(name).suffix.lower() in _SUFFIXES
+        ]
+        if not files:
             kinds = ", ".join(_SUFFIXES)
-            self._faults.of(str(folder)).fail(None, None, f"contains no documents; give files named ID{kinds}")
+            faults.of(str(path)).fail(None, None, f"contains no documents; give files named ID{kinds}")
+        for file in files:
+            if file.stem not in wanted:
+                continue
+            try:
+                add(file.stem, _SUFFIXES[file.suffix.lower()](file.read_text(encoding="utf-8")), str(file))
+            except UnicodeDecodeError as error:
+                what = f"is not UTF-8: byte {error.start + 1}; save the file as UTF-8"
+                faults.of(str(file)).fail(None, None, what)
+            except OSError as error:
+                faults.of(str(file)).fail(None, None, f"cannot be read: {error.strerror or error}")
+    return ArticleTexts(texts, withheld, ", ".join(map(str, paths)))
 
-    def _read_table(self, path: str | Path, wanted: set[str] | None) -> None:
-        faults = self._faults.of(file_name(path))
-        if str(path) != "-" and not Path(path).exists():
-            faults.fail(None, None, "no such file or folder")
+
+def _read_table(
+    path: str | Path, faults: Faults, wanted: Set[str], withheld: set[str], add: Callable[..., None]
+) -> None:
+    """Add the wanted documents of a table or JSON file."""
+    if str(path) != "-" and not Path(path).exists():
+        faults.fail(None, None, "no such file or folder")
+        return
+    try:
+        kind = format_of(path)
+    except UsageError:
+        faults.fail(None, None, "has an unknown suffix; give documents as .jsonl, .json, .csv, .tsv or .parquet")
+        return
+    for row in read_rows(path, faults, kind):
+        cells, line = spoken(row.cells), row.line
+        column = next((name for name in IDS if cells.get(name) not in (None, "")), None)
+        content = next((name for name in TEXTS if isinstance(cells.get(name), str)), None)
+        if column is None or content is None:
+            what = f"an id (one of {', '.join(IDS)})" if column is None else f"a text (one of {', '.join(TEXTS)})"
+            faults.fail(line, None, f"has no column with {what}; its columns are: {', '.join(map(str, cells))}")
             return
-        try:
-            kind = format_of(path)
-        except UsageError:
-            faults.fail(None, None, "has an unknown suffix; give documents as .jsonl, .json, .csv, .tsv or .parquet")
-            return
-        for row in read_rows(path, faults, kind):
-            cells, line = spoken(row.cells), row.line
-            column = next((name for name in IDS if cells.get(name) not in (None, "")), None)
-            content = next((name for name in TEXTS if isinstance(cells.get(name), str)), None)
-            if column is None or content is None:
-                what = f"an id (one of {', '.join(IDS)})" if column is None else f"a text (one of {', '.join(TEXTS)})"
-                faults.fail(line, None, f"has no column with {what}; its columns are: {', '.join(map(str, cells))}")
-                return
-            doc_id = str(cells[column])
-            if wanted is not None and doc_id not in wanted:
-                continue
-            for name in filter(is_share, map(str, row.cells)):
-                share = read_share(row.cells[name])
-                if share is False:
-                    self.withheld.add(doc_id)
-                elif share is not None and share is not True:
-                    faults.fail(line, name, f"is {share!r}; give true or false")
-            if doc_id in self._lines and self._texts[doc_id] != cells[content]:
-                file, other = self._lines[doc_id]
-                where = f"in line {other}" if file == faults.file else f"in {file}, line {other}"
-                faults.fail(line, column, f"{doc_id!r} has a different text {where}; keep one")
-                continue
-            self._lines.setdefault(doc_id, (faults.file, line))
-            self._texts[doc_id] = cells[content]
+        doc_id = str(cells[column])
+        if doc_id not in wanted:
+            continue
+        for name in filter(is_share, map(str, row.cells)):
+            share = read_share(row.cells[name])
+            if share is False:
+                withheld.add(doc_id)
+            elif share is not None and share is not True:
+                faults.fail(line, name, f"is {share!r}; give true or false")
+        add(doc_id, cells[content], faults.file, line, column)
 
 
 def missing_articles(what: str) -> tuple[str | Parameter, ...]:

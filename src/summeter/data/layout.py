@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
+from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles, read_articles
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_to_read, read_rows, sheets
 from summeter.data.presets import PRESETS
@@ -84,23 +84,23 @@ def with_documents(
     Adds a warning with the number of rows whose document differs from the one in `documents`.
     """
     wanted = {str(doc_id) for row in rows if (doc_id := columns.cell(row.cells, "doc_id"))}
-    texts = ArticleTexts(documents, faults, wanted)
+    articles = read_articles(documents, faults, wanted)
     differing: list[Row] = []
     for each in rows:
         given = columns.cell(each.cells, "doc_id")
         doc_id = str(given)
-        row = texts.shared(each, doc_id)
+        row = articles.shared(each, doc_id)
         document = columns.cell(row.cells, "document")
         if not given:
             yield row
         elif document not in (None, ""):
-            text = texts.text(doc_id)
+            text = articles.texts.get(doc_id)
             if text is not None and isinstance(document, str) and document.strip() != text.strip():
                 differing.append(row)
             yield row
-        elif (text := texts.text(doc_id)) is None:
+        elif (text := articles.texts.get(doc_id)) is None:
             faults.of(row.file).add(
-                row.line, "document", f"there is no document {doc_id!r} in {texts.names}; add it there"
+                row.line, "document", f"there is no document {doc_id!r} in {articles.names}; add it there"
             )
         else:
             yield row._replace(cells={**row.cells, columns.renamed.get("document", "document"): text})
@@ -177,7 +177,7 @@ def joined(
         matches = {name: index.rows(row) for name, index in others.items()}
         document, complete = None, missing.note(row, matches)
         if preset.articles is not None and (wanted := preset.articles.id_of(row.cells)) is not None:
-            document = None if articles is None else articles.text(wanted)
+            document = None if articles is None else articles.texts.get(wanted)
             if document is None:
                 complete = False
                 if articles is not None:
@@ -268,8 +268,8 @@ def _articles(
         faults.of(first.file).fail(None, None, Message(*missing_articles(preset.articles.what)))
         return None
     before = faults.count
-    texts = ArticleTexts(paths, faults, wanted)
-    return texts if faults.count == before else None  # report the files instead of every row
+    articles = read_articles(paths, faults, wanted)
+    return articles if faults.count == before else None  # report the files instead of every row
 
 
 def _by_role(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str, list[Table]]:
