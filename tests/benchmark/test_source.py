@@ -59,6 +59,17 @@ def left_out(raw: Path, out: str = "out") -> dict[str, tuple[str, str | None]]:
 
 
 class TestDocuments:
+    def test_a_document_may_have_several_sources(self, raw: Path) -> None:
+        agenda, minutes = "Budget  of the hall", "The hall costs 900 euros.   Ten voted for it."
+        rows = [{"id": "m", "document": [{"id": "a", "title": "Agenda", "text": agenda}, {"id": "b", "text": minutes}]}]
+        (raw / "meetings.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        meetings = {"meetings": {"path": str(raw / "meetings.jsonl")}}
+        document = build(raw, sources=meetings)[0].documents["meetings/m"]
+        assert [(each.id, each.title) for each in document.sources] == [("a", "Agenda"), ("b", None)]
+        assert len(document.sentences) == 3
+        cut = build(raw, "cut", sources=meetings, first_words=6)[0].documents["meetings/m"]
+        assert [cut.text[each.start : each.end].split() for each in cut.sources] == [agenda.split(), ["The", "hall"]]
+
     def test_what_is_known_of_them(self, raw: Path) -> None:
         data, manifest = build(raw)
         assert data.documents["news/n00"].extra == {

@@ -131,12 +131,17 @@ class DocumentDraft:
         fields = {name: value for name, (value, _) in self._fields.items()}
         share = self._share and not withheld
         document = Document(id=self.id, text=self.text, sources=self.sources, share=share, **fields)
-        offsets = (
-            (first + start, first + end)
-            for first, last in document.parts
-            for start, end in split(self.text[first:last], language)
-        )
-        return document.model_copy(update={"sentences": spans(offsets, "document")})
+        return with_sentences(document, language)
+
+
+def with_sentences(document: Document, language: str) -> Document:
+    """Return the document with the sentences of its sources or of its text."""
+    offsets = (
+        (first + start, first + end)
+        for first, last in document.parts
+        for start, end in split(document.text[first:last], language)
+    )
+    return document.model_copy(update={"sentences": spans(offsets, "document")})
 
 
 class Batch:

@@ -285,15 +285,25 @@ def _documents(path: str, prefix: str, rows: Sequence[_Row], faults: Faults, *, 
         doc_id = str(next((cells[name] for name in _IDS if cells.get(name) not in (None, "")), f"{prefix}-{number}"))
         fields = {name: cell for name, cell in cells.items() if name in _DOCUMENT_FIELDS or is_share(name)}
         row = Row(path, line, {**fields, "doc_id": doc_id, "system": str(number), "summary": "-"}, as_text)
-        try:
-            text, turns = _row_text(cells)
-        except ValueError as error:
-            intake.refuse(row, None, str(error))
-            continue
-        text, changes = clean(text)
+        content, changes = cells.get("document"), Counter[str]()
+        turns = False
+        if isinstance(content, list):  # several sources; the intake checks their form
+            cleaned = [
+                (each, clean(str(each["text"]))) for each in content if isinstance(each, Mapping) and "text" in each
+            ]
+            if len(cleaned) == len(content):
+                content = [{**each, "text": text} for each, (text, _) in cleaned]
+                changes = sum((counts for _, (_, counts) in cleaned), changes)
+        else:
+            try:
+                content, turns = _row_text(cells)
+            except ValueError as error:
+                intake.refuse(row, None, str(error))
+                continue
+            content, changes = clean(content)
         read[str(number)] = line, changes, turns
-        if text:
-            intake.take(row._replace(cells={**row.cells, "document": text}))
+        if content:
+            intake.take(row._replace(cells={**row.cells, "document": content}))
         else:
             intake.refuse(row, "document", "contains no text")
     if (content := intake.batch()) is None:
@@ -301,7 +311,11 @@ def _documents(path: str, prefix: str, rows: Sequence[_Row], faults: Faults, *, 
     first_of = {summary.document_id: summary.system for summary in reversed(tuple(content.summaries))}
     for document in content.documents.values():
         line, changes, turns = read[first_of[document.id]]
-        given = {name: value for name in _DOCUMENT_FIELDS if (value := getattr(document, name, None)) not in (None, ())}
+        given = {
+            name: value
+            for name in (*_DOCUMENT_FIELDS, "sources")
+            if (value := getattr(document, name, None)) not in (None, ())
+        }
         yield Raw(document.id, document.text, (path, line), given, {}, changes, turns)
 
 

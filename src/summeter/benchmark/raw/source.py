@@ -16,13 +16,12 @@ from summeter.benchmark.step import Inputs, LeftOut, Package, Result, Step, Step
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import THRESHOLD, near_duplicates
 from summeter.data.faults import Faults
-from summeter.data.flat import spans, splitter_of
+from summeter.data.flat import splitter_of, with_sentences
 from summeter.data.folder import Card
 from summeter.data.hub import is_address
 from summeter.records import Document, Record, UsageError
 from summeter.records.addresses import masked
 from summeter.text.ngrams import words
-from summeter.text.split import split
 
 
 class RawSource(Record):
@@ -142,10 +141,7 @@ def build(inputs: Inputs, settings: SourceSettings, context: StepContext) -> Res
         raise UsageError("no document is left. Check the settings language, min_words and max_words")
     if faults.warnings:
         context.log({"warnings": [str(fault.text) for fault in faults.warnings]})
-    documents = {
-        each.id: each.model_copy(update={"sentences": spans(split(each.text, settings.language), "document")})
-        for each in sample
-    }
+    documents = {each.id: with_sentences(each, settings.language) for each in sample}
     licences = {document.extra.get("licence") for document in documents.values()}
     card = Card(
         name="source",
@@ -208,9 +204,11 @@ def _documents(
                 "words_left_out": left_out or None,
             }
             columns: dict[str, Any] = masked({**raw.extra, **provenance})
+            parts = [each for each in raw.fields.get("sources", ()) if each.start < len(text)]  # of a truncated text
             document = Document(
                 id=f"{name}/{raw.id}",
                 text=text,
+                sources=tuple(each.model_copy(update={"end": min(each.end, len(text))}) for each in parts),
                 references=raw.fields.get("references", ()),
                 key_facts=raw.fields.get("key_facts", ()),
                 domain=source.domain or raw.fields.get("domain"),
