@@ -386,6 +386,6 @@ def test_the_bound_holds_in_simulated_draws(ratings: bool) -> None:
 def test_a_dry_run_says_at_most(tmp_path: Path) -> None:
     rows = data([95], [55])
     cascade = "cascade[first=support,then=finesure.fact_check,band=[.4,.6]]"
-    first, last, own = dry_run(rows, [cascade], models="dry/model")
+    first, last, own = dry_run(rows, [cascade], models="openai/gpt-4o")
     assert (first.at_most, last.at_most, own.at_most) == (False, True, False)
     assert last.calls == 2
