@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
+import summeter
 from summeter.pages.language import ENGLISH, page_language, page_languages
 from summeter.pages.templates import COMPONENTS, environment
 from summeter.records import Phrase
@@ -37,12 +39,44 @@ def used() -> set[object]:
     return {key for (key,) in calls("t")} | counts | scripts
 
 
+SOURCES = Path(summeter.__file__).parent
+# Rooms whose texts are on a page; studies have more texts, which stay in English
+ROOMS = ("report", "scoring", "meta/verdicts.py", "runs/totals.py")
+
+
+def written(*rooms: str) -> Iterator[ast.AST]:
+    """Yield the nodes of the code in rooms."""
+    for room in rooms:
+        place = SOURCES / room
+        for file in [place] if place.is_file() else place.rglob("*.py"):
+            yield from ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+
+
+def patterns() -> Iterator[str]:
+    """Yield the patterns of phrases that are written where they are made."""
+    for node in written(*ROOMS):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Phrase":
+            chosen = node.args[0]
+            texts = [chosen.body, chosen.orelse] if isinstance(chosen, ast.IfExp) else [chosen]
+            yield from (text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str))
+
+
 LANGUAGES = [name for name in page_languages() if name != ENGLISH.language]
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_text_of_a_template_has_a_translation(name: str) -> None:
-    assert used() - page_language(name).strings.keys() == set()
+    assert {*used(), *patterns()} - page_language(name).strings.keys() == set()
+
+
+def test_every_translation_is_used() -> None:
+    constants = {node.value for node in written("") if isinstance(node, ast.Constant)}
+    counted = {f"{{n}} {noun}" for noun in constants} | {f"{{n}} {noun}s" for noun in constants}
+    # Patterns with one of several verbs
+    verbs = [text for text in constants if isinstance(text, str) and re.fullmatch(r"is \w+ than", text)]
+    keys = page_language("de").strings.keys()
+    said = {key for key in keys if any(f" {verb} " in key for verb in verbs)}
+    assert keys - used() - constants - counted - said == set()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -51,7 +51,7 @@ def test_systems_with_a_low_rho_are_flagged(tmp_path: Path) -> None:
     assert "constant" in str(block.rows[2].reason)
     assert block.sentence == (
         "On coherence, rts and mcq correlate weakly (rho under 0.40) on 1 of 3 systems: birch. Check the judge's "
-        "scores of that system by hand. The correlation is undefined for cedar."
+        "scores of these by hand. The correlation of rts and mcq on coherence is undefined for cedar."
     )
 
 

@@ -18,7 +18,7 @@ from itertools import combinations, pairwise
 
 from summeter.meta.coefficients import STATISTICS
 from summeter.pages.numbers import count
-from summeter.records import names_no_error
+from summeter.records import Phrase, names_no_error
 from summeter.scoring.systems import NEUTRAL, SystemTable
 from summeter.stats import MIN_DOCUMENTS, PairDifference, clusters_of_equals, error_to_find, labels_to_find
 from summeter.tables import interval, signed, with_interval
@@ -26,7 +26,7 @@ from summeter.tables import interval, signed, with_interval
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
 """Maximum difference of two values that are considered equal because they differ only by rounding."""
-ENOUGH = f"at least {MIN_DOCUMENTS} are needed"
+ENOUGH = Phrase("at least {n} are needed", n=MIN_DOCUMENTS)
 NAMED, FEW = 6, 3
 """Maximum number of names in a list, and of equal leaders that are named."""
 MOST_NAMED = 8
@@ -81,8 +81,11 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["a", "b"]), listed([str(number) for number in range(9)])
     ('a and b', '0, 1, 2, 3, 4, 5 and 3 more')
     """
-    shown = [*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+    if len(names) > NAMED:
+        return Phrase("{names} and {n} more", names=", ".join(names[:NAMED]), n=len(names) - NAMED)
+    if len(names) < 2:
+        return "".join(names)
+    return Phrase("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])
 
 
 # ---- decisions on units ----
@@ -240,16 +243,21 @@ class Comparison:
         """
         if pair.difference is None or pair.p_holm is None:
             reason = pair.reason or "no common documents"
-            return f"{pair.first} and {pair.second} were not compared on {self._title}: {reason}"
+            named = {"first": pair.first, "second": pair.second, "aspect": self._title}
+            return Phrase("{first} and {second} were not compared on {aspect}: {reason}", **named, reason=reason)
         if pair.better is None:
+            named = {"first": pair.first, "second": pair.second, "aspect": self._title}
             figures = self._figures(pair, pair.first)
-            return f"{pair.first} and {pair.second} cannot be told apart on {self._title}: {figures}"
+            return Phrase("{first} and {second} cannot be told apart on {aspect}: {figures}", **named, figures=figures)
         worse = pair.second if pair.better == pair.first else pair.first
         if subject == worse:
             says = "is lower than" if self.aspect in NEUTRAL else "is worse than"
-            return f"{worse} {says} {pair.better} on {self._title}: {self._figures(pair, worse)}"
-        says = self.verb or (HIGHER if self.aspect in NEUTRAL else BETTER)
-        return f"{pair.better} {says} {worse} on {self._title}: {self._figures(pair, pair.better)}"
+            first, second = worse, pair.better
+        else:
+            says = self.verb or (HIGHER if self.aspect in NEUTRAL else BETTER)
+            first, second = pair.better, worse
+        pattern, figures = f"{{first}} {says} {{second}} on {{aspect}}: {{figures}}", self._figures(pair, first)
+        return Phrase(pattern, first=first, second=second, aspect=self._title, figures=figures)
 
     def _figures(self, pair: PairDifference, member: str) -> str:
         """Return the difference from the side of `member`, with the corrected p or why there is no test."""
@@ -258,8 +266,10 @@ class Comparison:
         if pair.low is not None and pair.high is not None and not same(pair.low, pair.high):
             low, high = sorted((sign * pair.low, sign * pair.high))
             size += f" {interval(low, high, 2)}"
-        after = self._too_few(pair) or f"{show_p(pair.p_holm or 0.0)} after Holm over {count(pair.family, 'pair')}"
-        return f"{size}, {after}" + (f", {pair.missing} without both scores" if pair.missing else "")
+        p, pairs = show_p(pair.p_holm or 0.0), count(pair.family, "pair")
+        after = self._too_few(pair) or Phrase("{p} after Holm over {pairs}", p=p, pairs=pairs)
+        lost = [Phrase("{n} without both scores", n=pair.missing)] if pair.missing else []
+        return Phrase.join(", ", [size, after, *lost])
 
     def _too_few(self, pair: PairDifference) -> str | None:
         """Return why no difference can be significant after the correction, or None if a difference can."""
@@ -267,10 +277,10 @@ class Comparison:
         few = pair.units < MIN_DOCUMENTS and pair.units
         if pair.p_holm is None or (least <= self.alpha and not few):
             return None
-        why = f"{show_p(least)} at best after Holm over {count(pair.family, 'pair')}"
-        if few:
-            why = ENOUGH
-        return f"{count(pair.units, pair.by)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({why})"
+        pairs, units = count(pair.family, "pair"), count(pair.units, pair.by)
+        why = ENOUGH if few else Phrase("{p} at best after Holm over {pairs}", p=show_p(least), pairs=pairs)
+        one = f"{units} is too few for a verdict ({why})" if pair.units == 1 else None
+        return Phrase("{units} are too few for a verdict ({why})", shown=one, units=units, why=why)
 
     def _smallest_p(self, pairs: Sequence[PairDifference]) -> str:
         """Return why no tested pair is significant.
@@ -279,10 +289,10 @@ class Comparison:
         """
         too_few = [self._too_few(pair) for pair in pairs]
         if all(too_few):
-            return str(too_few[0])
-        least = "" if len(pairs) == 1 else "smallest "
+            return too_few[0] or ""
+        pattern = "{p} after Holm over {pairs}" if len(pairs) == 1 else "smallest {p} after Holm over {pairs}"
         p = show_p(min(pair.p_holm for pair in pairs if pair.p_holm is not None))
-        return f"{least}{p} after Holm over {count(pairs[0].family, 'pair')}"
+        return Phrase(pattern, p=p, pairs=count(pairs[0].family, "pair"))
 
     def verdict(self) -> str:
         """Return one sentence that says which members are better and which cannot be told apart."""
@@ -361,17 +371,23 @@ class Comparison:
         if not self.ranked:
             return self.verdict()
         if len(self.ranked) == 1:
-            return f"{self.ranked[0]} has {self._title} {shown}"
+            return Phrase("{system} has {aspect} {value}", system=self.ranked[0], aspect=self._title, value=shown)
         if len(self.highest) > 1:
             equal = len(self.highest) == len(self.ranked)
             who = listed(self.highest) if len(self.highest) <= FEW else count(len(self.highest), "system")
             claimed = [pair for pair in self.pairs if pair.better and {pair.first, pair.second} <= set(self.highest)]
-            but = "; ".join(map(self.sentence, claimed)) or "no difference between them is claimed"
-            return f"{who} {'have the same' if equal else 'share the highest'} {self._title}, {shown}: {but}"
+            none = Phrase("no difference between them is claimed")
+            but = Phrase.join("; ", map(self.sentence, claimed)) if claimed else none
+            pattern = (
+                "{systems} have the same {aspect}, {value}: {claims}" if equal
+                else "{systems} share the highest {aspect}, {value}: {claims}"
+            )  # fmt: skip
+            return Phrase(pattern, systems=who, aspect=self._title, value=shown, claims=but)
         (name,) = self.highest
-        highest = f"{name} has the highest {self._title}, {shown}"
+        best = {"system": name, "aspect": self._title, "value": shown}
+        highest = Phrase("{system} has the highest {aspect}, {value}", **best)
         if self.aspect in NEUTRAL:
-            return f"{highest}; neither high nor low is good in itself"
+            return Phrase("{highest}; neither high nor low is good in itself", highest=highest)
         pair_with = {
             pair.second if pair.first == name else pair.first: pair
             for pair in self.pairs
@@ -381,24 +397,32 @@ class Comparison:
         if ahead := [pair for pair in pair_with.values() if pair.better not in {None, name}]:
             # Means are over the documents that all systems share; a pair is compared on the documents that the two
             # share.
-            return f"{highest}, but {'; '.join(map(self.sentence, ahead))}"
+            claims = Phrase.join("; ", map(self.sentence, ahead))
+            return Phrase("{highest}, but {claims}", highest=highest, claims=claims)
         beaten = [other for other, pair in pair_with.items() if pair.better == name]
         level = [other for other in pair_with if other not in beaten]
         if len(pair_with) == 1:
             ((other, pair),) = pair_with.items()
             figures = self._figures(pair, name)
             if beaten:
-                return f"{name} leads on {self._title}, {shown}, and {says} {other}: {figures}"
-            return f"{highest}, but cannot be told apart from {other}: {figures}"
+                pattern = f"{{system}} leads on {{aspect}}, {{value}}, and {says} {{other}}: {{figures}}"
+                return Phrase(pattern, **best, other=other, figures=figures)
+            apart = "{highest}, but cannot be told apart from {other}: {figures}"
+            return Phrase(apart, highest=highest, other=other, figures=figures)
         if not beaten:
             why = self._smallest_p([pair for pair in pair_with.values() if pair.p_holm is not None])
-            return f"{highest}, but cannot be told apart from any of the other {len(level)}: {why}"
-        than, apart = (listed(names) if len(names) <= NAMED else f"{len(names)} others" for names in (beaten, level))
-        after = f"(p <= {self.alpha:g} after Holm over {count(next(iter(pair_with.values())).family, 'pair')})"
+            pattern = "{highest}, but cannot be told apart from any of the other {n}: {why}"
+            return Phrase(pattern, highest=highest, n=len(level), why=why)
+        than, others = (
+            listed(names) if len(names) <= NAMED else Phrase("{n} others", n=len(names)) for names in (beaten, level)
+        )
+        pairs = count(next(iter(pair_with.values())).family, "pair")
+        after = Phrase("(p <= {alpha} after Holm over {pairs})", alpha=f"{self.alpha:g}", pairs=pairs)
+        leads = f"{{system}} leads on {{aspect}}, {{value}}, and {says}"
         if not level:
-            return f"{name} leads on {self._title}, {shown}, and {says} each of the other {len(beaten)} {after}"
-        but = f"but cannot be told apart from {apart}"
-        return f"{name} leads on {self._title}, {shown}, and {says} {than} {after}, {but}"
+            return Phrase(f"{leads} each of the other {{n}} {{after}}", **best, n=len(beaten), after=after)
+        pattern = f"{leads} {{than}} {{after}}, but cannot be told apart from {{others}}"
+        return Phrase(pattern, **best, than=than, after=after, others=others)
 
 
 # ---- agreement with people ----

@@ -25,7 +25,8 @@ Plural = Literal["zero", "one", "two", "few", "many", "other"]
 Text = str | dict[Plural, str]
 CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u052f]")
+# Letters of left-to-right scripts, and numbers
+_LEFT_TO_RIGHT = re.compile(r"[A-Za-z\u00c0-\u052f0-9]")
 
 
 class Language(Record):
@@ -99,7 +100,7 @@ class Language(Record):
             return self.word(value)
         if isinstance(value, int):
             return f"{value:,}"
-        other = _LATIN if self.direction == "rtl" else RIGHT_TO_LEFT
+        other = _LEFT_TO_RIGHT if self.direction == "rtl" else RIGHT_TO_LEFT
         plain = type(value) is str  # markup isolates its names itself
         return f"\u2068{value}\u2069" if plain and other.search(str(value)) else value
 

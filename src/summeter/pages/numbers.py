@@ -50,7 +50,7 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 def ordinal(number: int) -> str:
     """Return an ordinal number, such as `1st`, `2nd` or `11th`."""
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
+    return Phrase("rank {number}", shown=f"{number}{suffix}", number=number)
 
 
 def percent(share: float) -> str:

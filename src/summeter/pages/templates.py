@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,8 +75,18 @@ def environment(folder: Path, language: str = ENGLISH.language) -> Environment:
         shown = replace(shown, rows=shown.rows[:most])
         return Markup(shown.html())  # noqa: S704 - Table.html escapes its texts
 
+    def ltr(write: Callable[..., str]) -> Callable[..., str]:
+        """Return a function that writes numbers from left to right also between words of a right-to-left script."""
+
+        @wraps(write)
+        def isolated_number(*values: Any) -> str:
+            text = write(*values)
+            return f"\u2066{text}\u2069" if text and words.direction == "rtl" else text
+
+        return isolated_number
+
     def bdi(text: object) -> Markup:
-        return Markup("<bdi>{}</bdi>").format(text)
+        return Markup("<bdi>{}</bdi>").format(words.shown(text) if isinstance(text, Phrase) else text)
 
     jinja = Environment(
         loader=FileSystemLoader([folder, COMPONENTS]),
@@ -86,7 +96,20 @@ def environment(folder: Path, language: str = ENGLISH.language) -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: words.shown(value) if isinstance(value, Phrase) else value,
     )
-    functions = (number, interval, count, ordinal, percent, signed, shade, stack, whisker, p_value, t, bdi)
+    functions = (
+        number,
+        ltr(interval),
+        count,
+        ordinal,
+        ltr(percent),
+        ltr(signed),
+        shade,
+        stack,
+        whisker,
+        p_value,
+        t,
+        bdi,
+    )
     jinja.globals |= {function.__name__: function for function in functions}
     jinja.globals |= {"icon": ICON, "language": words}
     jinja.filters |= {"table": table, "csv_link": _csv_link, "sentence": sentence, "word": words.word}

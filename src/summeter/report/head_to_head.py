@@ -7,6 +7,7 @@ from statistics import fmean
 
 from summeter.meta.verdicts import ENOUGH, NAMED, listed
 from summeter.pages.numbers import count, number, with_interval
+from summeter.records import Phrase
 from summeter.report.blocks import PairMatrix
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView, Source
@@ -42,8 +43,8 @@ def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[P
 def verdict(view: RunView) -> str:
     """Return a sentence with the result of a run without scores, for its first aspect."""
     groups = columns_of(view.pairs)
-    more = f" {count(len(groups) - 1, 'more comparison')} below." if len(groups) > 1 else ""
-    return f"{_preferred(groups[0])}{more}"
+    more = Phrase("{comparisons} below.", comparisons=count(len(groups) - 1, "more comparison"))
+    return Phrase.join(" ", [_preferred(groups[0]), *([more] if len(groups) > 1 else [])])
 
 
 def columns_of(pairs: Sequence[PairScore]) -> list[list[PairScore]]:
@@ -68,38 +69,44 @@ def _by_mean(sides: dict[tuple[str, str], PairScore]) -> list[str]:
 
 
 def _preferred(group: Group) -> str:
-    on = f"On {gloss(group[0].aspect).title},"
+    title = gloss(group[0].aspect).title
     known = [pair.leading() for pair in group if pair.value is not None]
     if not known:
-        return f"{on} no pair has a verdict: see what could not be judged."
+        return Phrase("On {aspect}, no pair has a verdict: see what could not be judged.", aspect=title)
     if len(group) == 1:
-        return f"{on} {_pair_sentence(known[0])}"
+        return Phrase("On {aspect}, {claim}", aspect=title, claim=_pair_sentence(known[0]))
     settled = sorted((pair for pair in known if pair.settled), key=lambda pair: (-(pair.value or 0.0), pair.system))
     if not settled:
-        return f"{on} none of the {len(group)} pairs can be told apart."
-    more = f"; and {len(settled) - NAMED} more" if len(settled) > NAMED else ""
-    rest = "" if len(settled) == len(group) else " The others cannot be told apart."
+        return Phrase("On {aspect}, none of the {n} pairs can be told apart.", aspect=title, n=len(group))
     rivals: dict[str, list[str]] = {}
     for pair in settled[:NAMED]:
         rivals.setdefault(pair.system, []).append(f"{pair.rival} ({number(pair.value)})")
-    results = "; ".join(f"{system} is preferred to {listed(names)}" for system, names in rivals.items())
-    return f"{on} {len(settled)} of {len(group)} pairs can be told apart: {results}{more}.{rest}"
+    results = [
+        Phrase("{system} is preferred to {others}", system=system, others=listed(names))
+        for system, names in rivals.items()
+    ]
+    if len(settled) > NAMED:
+        results.append(Phrase("and {n} more", n=len(settled) - NAMED))
+    text = "On {aspect}, {n} of {all} pairs can be told apart: {claims}."
+    claim = Phrase(text, aspect=title, n=len(settled), all=len(group), claims=Phrase.join("; ", results))
+    rest = [Phrase("The others cannot be told apart.")] if len(settled) < len(group) else []
+    return Phrase.join(" ", [claim, *rest])
 
 
 def _pair_sentence(pair: PairScore) -> str:
-    documents = count(pair.n, "document")
     if pair.value == 0.5:
-        return f"neither {pair.system} nor {pair.rival} is preferred: {_value(pair)} over {documents}."
-    if pair.settled:
-        return f"{pair.system} is preferred to {pair.rival}: {_value(pair)} over {documents}."
-    few = f", too few for a verdict ({ENOUGH})" if pair.n < MIN_DOCUMENTS else ""
-    return (
-        f"{pair.system} and {pair.rival} cannot be told apart: {_value(pair)} for {pair.system} over {documents}{few}."
-    )
-
-
-def _value(pair: PairScore) -> str:
-    return with_interval(pair.value, *pair.ends)
+        text = "neither {system} nor {rival} is preferred: {value} over {documents}."
+    elif pair.settled:
+        text = "{system} is preferred to {rival}: {value} over {documents}."
+    elif pair.n >= MIN_DOCUMENTS:
+        text = "{system} and {rival} cannot be told apart: {value} for {system} over {documents}."
+    else:
+        text = (
+            "{system} and {rival} cannot be told apart: {value} for {system} over {documents}, too few for a verdict "
+            "({why})."
+        )
+    value, documents = with_interval(pair.value, *pair.ends), count(pair.n, "document")
+    return Phrase(text, system=pair.system, rival=pair.rival, value=value, documents=documents, why=ENOUGH)
 
 
 def _flips(group: Group) -> str:
@@ -107,8 +114,11 @@ def _flips(group: Group) -> str:
     twice, flips = sum(pair.twice for pair in group), sum(pair.flips for pair in group)
     if not twice:
         return "No pair of summaries was judged in both orders, so the share of verdicts that change is unknown."
-    judged = f"{count(twice, 'pair')} of summaries judged in both orders"
+    pairs = count(twice, "pair of summaries", "pairs of summaries")
     if not flips:
-        return f"Of {judged}, no verdict changed with the order."
-    changed = f"{flips} ({100 * flips / twice:.0f} %) got a verdict that changed with the order"
-    return f"Of {judged}, {changed}. Such a verdict counts as a tie."
+        return Phrase("Of {pairs} judged in both orders, no verdict changed with the order.", pairs=pairs)
+    text = (
+        "Of {pairs} judged in both orders, {n} ({share} %) got a verdict that changed with the order. Such a verdict "
+        "counts as a tie."
+    )
+    return Phrase(text, pairs=pairs, n=flips, share=f"{100 * flips / twice:.0f}")

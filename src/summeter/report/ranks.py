@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from summeter.meta.verdicts import FEW, SAME, Comparison, listed
 from summeter.pages.numbers import count, number, with_interval
-from summeter.records import JudgeKey, judge_names
+from summeter.records import JudgeKey, Phrase, judge_names
 from summeter.report.blocks import RankColumn, RankTable
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss, scale_of
@@ -65,11 +65,14 @@ def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Ra
     families = dict.fromkeys(family(column.judge) for column in columns if column.aspect in COMPOSED)
     main = [name for name in dict.fromkeys(family(column.judge) for column in columns) if name in families]
     others = [column for column in columns if family(column.judge) not in main]
-    groups = [(f"Judged by {name}", [column for column in columns if family(column.judge) == name]) for name in main]
+    groups: list[tuple[str, list[ColumnKey]]] = [
+        (Phrase("Judged by {judge}", judge=name), [column for column in columns if family(column.judge) == name])
+        for name in main
+    ]
     if len(groups) == 1 and len(views) == 1 and len(columns) <= MAX_COLUMNS:
         groups = [(groups[0][0], [*groups[0][1], *others])]
     elif others:
-        groups.append(("Other measures" if groups else "Measures", others))
+        groups.append((Phrase("Other measures" if groups else "Measures"), others))
     return tuple(_table(title, _ordered(group), views, sources) for title, group in groups)
 
 
@@ -191,7 +194,8 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
     """Return which system leads in a column of scores, and how it differs from the others."""
     title, shared = gloss(column[2]).title, table.shared(column)
     if shared is None or all(row.value is None for row in of_column(table, column)):
-        return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
+        nothing = "By {judge}, no summary has a score for {aspect} yet: see what could not be judged."
+        return Phrase(nothing, judge=judge, aspect=title)
     compared = Comparison.of(table, column, title)
     clauses = []
     for part in compared.parts:
@@ -201,13 +205,15 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
             several = len({shared[name].ends for name in part.highest}) > 1
             shown = number(mean.value) if several else with_interval(mean.value, *mean.ends)
             if len(part.ranked) == 1:
-                shown += f" over {count(mean.n, 'summary', 'summaries')}"
+                shown = Phrase("{value} over {n}", value=shown, n=count(mean.n, "summary", "summaries"))
         clauses.append(part.leading(shown))
     without = sorted(row.system for row in of_column(table, column) if row.value is None)
-    lost = (
-        f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without and compared.ranked else None
-    )
-    return " ".join(filter(None, (f"By {judge}, {'; '.join(clauses)}.", lost, table.note(column))))
+    lost = None
+    if without and compared.ranked:
+        one = f"{without[0]} has no score." if len(without) == 1 else None
+        lost = Phrase("{systems} have no score.", shown=one, systems=listed(without))
+    claim = Phrase("By {judge}, {claims}.", judge=judge, claims=Phrase.join("; ", clauses))
+    return Phrase.join(" ", filter(None, (claim, lost, table.note(column))))
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
@@ -217,18 +223,19 @@ def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Sourc
     equal = {judge: len(ranking.highest) == len(ranking.ranked) for judge, ranking in compared.items()}
     if len({frozenset(ranking.highest) for ranking in compared.values()}) == 1:
         leaders = _few(next(iter(compared.values())).highest)
-        all_judges = "both judges" if len(columns) == 2 else f"all {len(columns)} judges"
-        if all(equal.values()):
-            return f"On {title}, {all_judges} find {leaders} equal."
-        return f"On {title}, {all_judges} put {leaders} highest."
-    leaders = "; ".join(
-        f"{judge} finds {_few(ranking.highest)} equal"
-        if equal[judge]
-        else f"{judge} puts {_few(ranking.highest)} highest"
+        pattern = (
+            "On {aspect}, all {n} judges find {systems} equal." if all(equal.values())
+            else "On {aspect}, all {n} judges put {systems} highest."
+        )  # fmt: skip
+        both = pattern.replace("all {n}", "both").format(aspect=title, systems=leaders) if len(columns) == 2 else None
+        return Phrase(pattern, shown=both, aspect=title, systems=leaders, n=len(columns))
+    claims = [
+        Phrase("{judge} finds {systems} equal" if equal[judge] else "{judge} puts {systems} highest", judge=judge,
+               systems=_few(ranking.highest))
         for judge, ranking in compared.items()
-    )
-    return f"On {title}, the judges disagree: {leaders}."
+    ]  # fmt: skip
+    return Phrase("On {aspect}, the judges disagree: {claims}.", aspect=title, claims=Phrase.join("; ", claims))
 
 
 def _few(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= FEW else f"{len(names)} systems"
+    return listed(names) if len(names) <= FEW else count(len(names), "system")

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from summeter.meta import agreement_with_people, reliability
 from summeter.meta._reliability import NoTwoJudgesError
 from summeter.meta.results import Row
+from summeter.meta.verdicts import listed
 from summeter.pages.numbers import count, number
+from summeter.records import Phrase
 from summeter.report.blocks import Reliability
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView, Source
@@ -89,18 +91,20 @@ def _sentence(block: Reliability) -> str:
     title = gloss(block.rows[0].aspect or "").title
     low = [row.system or "" for row in block.rows if block.flagged(row) and row.value is not None]
     unknown = [row.system or "" for row in block.rows if row.value is None]
-    names, bound = " and ".join(block.judges), number(block.tolerance)
-    both = f"On {title}, {names}"
+    judges = listed(block.judges)
+    values = {"aspect": title, "judges": judges, "bound": number(block.tolerance)}
     if not low and not unknown:
-        return f"{both} correlate on every system (rho of at least {bound})."
+        return Phrase("On {aspect}, {judges} correlate on every system (rho of at least {bound}).", **values)
     parts = []
     if low:
-        which = "that system" if len(low) == 1 else "those systems"
-        parts.append(
-            f"{both} correlate weakly (rho under {bound}) on {len(low)} of {count(len(block.rows), 'system')}: "
-            f"{', '.join(low)}. Check the judge's scores of {which} by hand."
+        text = (
+            "On {aspect}, {judges} correlate weakly (rho under {bound}) on {n} of {all}: {systems}. Check the judge's "
+            "scores of these by hand."
         )
+        systems, everything = ", ".join(low), count(len(block.rows), "system")
+        parts.append(Phrase(text, **values, n=len(low), all=everything, systems=systems))
     if unknown:
-        which = "any system" if len(unknown) == len(block.rows) else ", ".join(unknown)
-        parts.append(f"The correlation{'' if low else f' of {names} on {title}'} is undefined for {which}.")
-    return " ".join(parts)
+        which = Phrase("any system") if len(unknown) == len(block.rows) else ", ".join(unknown)
+        text = "The correlation of {judges} on {aspect} is undefined for {systems}."
+        parts.append(Phrase(text, judges=judges, aspect=title, systems=which))
+    return Phrase.join(" ", parts)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from summeter.meta.verdicts import same
-from summeter.records import error_types
+from summeter.records import Phrase, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import AspectRank, ErrorCount, Panel, RankTable
 from summeter.report.ranks import ColumnKey, Key, label_of, of_column, ranks
@@ -25,7 +25,8 @@ def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[
     errors = error_counts(view.folder.totals.tally, [source for source in sources if source.run == view.number])
     aspects = _aspect_ranks(view, sources)
     domains = domain_means(view, lead)
-    aspect = f"{gloss(lead[2]).title} by {label_of(ColumnKey(view.number, *lead), view, sources)}"
+    judge = label_of(ColumnKey(view.number, *lead), view, sources)
+    aspect = Phrase("{aspect} by {judge}", aspect=gloss(lead[2]).title, judge=judge)
     present = {row.system for row in view.table.rows}
     result = []
     for name in table.ranks:

@@ -8,7 +8,7 @@ from functools import cached_property
 from string import ascii_uppercase
 
 from summeter.data.dataset import Dataset
-from summeter.records import JudgeKey, KeyFacts, judge_names
+from summeter.records import JudgeKey, KeyFacts, Phrase, judge_names
 from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.readers import RunReader, SummaryReader, human_reader, key_fact_lists
@@ -168,5 +168,5 @@ def _reduction(view: RunView, judge: JudgeEntry) -> str:
     if any((pair.judge, pair.signature) == (judge.name, judge.signature) for pair in view.pairs):
         return "mean preference over documents"
     if (scale := scale_of(judge.signature)) is not None:
-        return f"mean of ratings from {scale[0]:g} to {scale[1]:g}"
+        return Phrase("mean of ratings from {low} to {high}", low=f"{scale[0]:g}", high=f"{scale[1]:g}")
     return _REDUCTIONS[judge.reduce]

@@ -30,27 +30,27 @@ class Gloss(NamedTuple):
 
 _GLOSSES = {
     "faithfulness": Gloss(
-        "faithfulness",
+        Phrase("faithfulness"),
         "How much of the summary the source supports. 1 means that no sentence is wrong or made up.",
         "supported sentences ÷ sentences (for judges that split a summary into claims: the mean over claims)",
     ),
     "completeness": Gloss(
-        "completeness",
+        Phrase("completeness"),
         "How many of the key facts that a good summary should contain are in this one.",
         "key facts present ÷ key facts",
     ),
     "conciseness": Gloss(
-        "conciseness",
+        Phrase("conciseness"),
         "How much of the summary conveys key facts. Sentences that convey none are padding.",
         "sentences that convey some key fact ÷ sentences",
     ),
     "composite": Gloss(
-        "composite",
+        Phrase("composite"),
         "The mean of the three; it exists only if all three could be judged.",
         "(faithfulness + completeness + conciseness) ÷ 3",
     ),
     "abstractiveness": Gloss(
-        "abstractiveness",
+        Phrase("abstractiveness"),
         "How much the summary differs in wording from the source. Neither high nor low is good in itself.",
         "mean share of the 1-, 3- and 5-grams of the summary that are not in the source",
     ),
@@ -68,10 +68,12 @@ def gloss(aspect: str) -> Gloss:
     if match := _ROUGE.fullmatch(aspect):
         kind = match["kind"].upper().replace("LSUM", "Lsum")
         side = f" {match['side']}" if match["side"] else ""
-        what = f"{kind}-grams" if kind.isdigit() else "longest common subsequences of words"
-        meaning = f"Overlap of {what} with the reference summary. It compares words, not meaning."
-        return Gloss(f"ROUGE-{kind}{side}", meaning, f"{what} shared with the reference (Lin, 2004)")
-    return Gloss(aspect, f"The judge's score for {aspect}.", "mean over summaries")
+        what = Phrase("{size}-grams", size=kind) if kind.isdigit() else Phrase("longest common subsequences of words")
+        meaning = Phrase("Overlap of {ngrams} with the reference summary. It compares words, not meaning.", ngrams=what)
+        shared = Phrase("{ngrams} shared with the reference (Lin, 2004)", ngrams=what)
+        return Gloss(f"ROUGE-{kind}{side}", meaning, shared)
+    title = Phrase(aspect)
+    return Gloss(title, Phrase("The judge's score for {aspect}.", aspect=title), "mean over summaries")
 
 
 STATUS = {

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from summeter.records import Phrase
 from summeter.scoring import (
     PairScore,
     Preference,
@@ -38,8 +39,9 @@ class Truncated(NamedTuple):
     tokens: int
 
     def __str__(self) -> str:
-        count = f"{self.judgments:,} judgment{' is' if self.judgments == 1 else 's are'}"
-        return f"{count} based on a truncated document (about {self.tokens:,} tokens were left out in total)"
+        text = "{n} judgments are based on a truncated document (about {tokens} tokens were left out in total)"
+        one = f"1 judgment is based on a truncated document (about {self.tokens:,} tokens were left out in total)"
+        return Phrase(text, shown=one if self.judgments == 1 else None, n=self.judgments, tokens=self.tokens)
 
 
 class TallyKey(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.records import Record
+from summeter.records import Phrase, Record
 from summeter.scoring.frames import Frames
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Categorical, Groups, model_names
@@ -151,13 +151,15 @@ class SharedDocuments(NamedTuple):
     @property
     def note(self) -> str | None:
         """Note on the documents of the ranking, or None if all systems are ranked on all of their documents."""
-        texts = []
+        texts: list[str] = []
         if self.left_out:
             few = self.left_out
             listed = ", ".join(f"{name} {count}" for name, count in list(few.items())[:_NAMED])
             more = f" and {len(few) - _NAMED} more" if len(few) > _NAMED else ""
-            what = f"{len(few)} systems with scores" if len(few) > 1 else "1 system with scores"
-            texts.append(f"Left out of the ranking: {what} for fewer than {MIN_DOCUMENTS} documents ({listed}{more}).")
+            text = "Left out of the ranking: {n} systems with scores for fewer than {least} documents ({systems})."
+            values = {"least": MIN_DOCUMENTS, "systems": f"{listed}{more}"}
+            one = text.replace("systems with", "system with").format(n=1, **values) if len(few) == 1 else None
+            texts.append(Phrase(text, shown=one, n=len(few), **values))
         if len(self.groups) == 1 and not self.apart:
             (group,) = self.groups
             names = sorted(group.counts)
@@ -165,10 +167,11 @@ class SharedDocuments(NamedTuple):
                 names = sorted(group.counts, key=group.counts.__getitem__)[:: len(names) - 1]
             counts = ", ".join(f"{name} {group.counts[name]}" for name in names)
             if any(count != group.size for count in group.counts.values()):
-                who = "every other system" if texts else "every system"
-                texts.append(
-                    f"Ranked on the {_documents(group.size)} for which {who} has a score (each has: {counts})."
-                )
+                text = "Ranked on the {n} documents for which every system has a score (each has: {counts})."
+                if texts:
+                    text = "Ranked on the {n} documents for which every other system has a score (each has: {counts})."
+                one = text.replace("documents", "document").format(n=1, counts=counts) if group.size == 1 else None
+                texts.append(Phrase(text, shown=one, n=group.size, counts=counts))
         elif self.groups or self.apart:
             alone = ", ".join(f"{name} {count}" for name, count in self.apart.items())
             none = "No document has a score for every system"
@@ -178,7 +181,7 @@ class SharedDocuments(NamedTuple):
                 ranked = (f"{', '.join(group.counts)} are ranked on {_documents(group.size)}" for group in self.groups)
                 texts.append(f"{none}: {'; '.join(ranked)}.")
                 texts += [f"Not ranked, because they share too few documents: {alone}."] if alone else []
-        return " ".join(texts) or None
+        return Phrase.join(" ", texts) if texts else None
 
 
 def _documents(count: int) -> str:
@@ -234,7 +237,8 @@ def counts_note(means: Iterable[SystemScore | None]) -> str | None:
     if len(counts) != 1 or (only := counts.pop()) is None:
         return None
     n, missing = only
-    return f"Each mean is over {n:,} score{'s' * (n != 1)}; {missing or 'none'} missing."
+    text = f"Each mean is over {n:,} score{'s' * (n != 1)}; {missing or 'none'} missing."
+    return Phrase("Each mean is over {n} scores; {missing} missing.", shown=text, n=n, missing=missing)
 
 
 def leading_column(aspects: Sequence[str]) -> int:
@@ -369,7 +373,13 @@ class SystemTable(Frames):
         if shared is None or cell is None or cell.value is None:
             return None
         number = shared.ranking_of.get(system)
-        return "not ranked" if number is None else f"ranking {number}" if len(shared.groups) > 1 else None
+        return (
+            "not ranked"
+            if number is None
+            else Phrase("ranking {number}", number=number)
+            if len(shared.groups) > 1
+            else None
+        )
 
     def missing(self) -> str | None:
         """Return a sentence on missing scores other than composites, or None if none is missing."""
@@ -382,12 +392,16 @@ class SystemTable(Frames):
             parts = ~self._scores.aspect.equal(COMPOSITE) & np.isnan(self._scores.value)
             reasons.update(self._scores.reason.take(parts & self._scores.status.equal("skipped")).labels())
         total = missing + sum(row.n for row in rows)
-        skip_note = ""
-        if reasons:
-            (reason, _), *others = reasons.most_common()
-            why = f"mostly: {reason}" if others else reason
-            skip_note = f", {reasons.total():,} of them with nothing to judge ({why})"
-        return f"{missing:,} of {total:,} scores are missing{skip_note}: left out of the means, never zero."
+        if not reasons:
+            text = "{n} of {all} scores are missing: left out of the means, never zero."
+            return Phrase(text, n=missing, all=total)
+        (reason, _), *others = reasons.most_common()
+        text = (
+            "{n} of {all} scores are missing, {skipped} of them with nothing to judge ({why}): left out of the means, "
+            "never zero."
+        )
+        why = Phrase("mostly: {reason}", reason=reason) if others else reason
+        return Phrase(text, n=missing, all=total, skipped=reasons.total(), why=why)
 
     def unjudged(self) -> str | None:
         """Return a sentence on unjudged units of summaries with a score, or None if there are none."""
@@ -399,11 +413,16 @@ class SystemTable(Frames):
             units[row.system] += row.units + row.units_missing
         if not lost.total():
             return None
-        named = [f"{name} {number:,} of {units[name]:,}" for name, number in lost.most_common(_NAMED) if number]
-        more = sum(number > 0 for number in lost.values()) - len(named)
-        listed = ", ".join(named) + (f" and {more} more systems" if more else "")
-        what = "units of summaries with a score"
-        return f"{lost.total():,} of {units.total():,} {what} were not judged: left out of these scores ({listed})."
+        named: list[str] = [
+            Phrase("{system} {done} of {all}", system=name, done=number, all=units[name])
+            for name, number in lost.most_common(_NAMED)
+            if number
+        ]
+        listed = Phrase.join(", ", named)
+        if more := sum(number > 0 for number in lost.values()) - len(named):
+            listed = Phrase("{systems} and {n} more systems", systems=listed, n=more)
+        text = "{n} of {all} units of summaries with a score were not judged: left out of these scores ({systems})."
+        return Phrase(text, n=lost.total(), all=units.total(), systems=listed)
 
     def lead(self) -> tuple[str, str, str] | None:
         """Return the column by which systems are ranked (see `leading_column`)."""
