@@ -143,10 +143,9 @@ def joined(
     if faults.count:
         return
     if preset.assemble is not None:
-        missing = _Missing(preset, {}, faults)
-        for table in tables_of.get(ROWS, ()):
-            missing.needs(table.file, [role for role in preset.roles if role.name not in tables_of])
-        missing.finish()
+        for role in preset.roles:
+            if ROWS in tables_of and role.name not in tables_of and role.needed is always:
+                faults.of(tables_of[ROWS][-1].file).fail(None, None, _missing_file(preset, role))
         roles = {
             name: [row for table in several for row in _renamed(table, apply)] for name, several in tables_of.items()
         }
@@ -166,16 +165,31 @@ def joined(
         groups = list(groups)
         files = [table.file for table in tables_of.get(ARTICLES.name, ())]
         articles = _articles(preset, groups, [*documents, *files], faults)
-    others = {
-        role.name: _Index(role, tables_of[role.name], apply)
-        for role in preset.roles
-        if role.name != ROWS and role.name in tables_of
-    }
-    missing = _Missing(preset, others, faults)
+    others: dict[str, dict[Hashable, list[Row]]] = {}
+    """The rows of the other roles by key."""
+    for role in preset.roles:
+        if role.name != ROWS and role.name in tables_of:
+            others[role.name] = {}
+            for row in (row for table in tables_of[role.name] for row in _renamed(table, apply)):
+                others[role.name].setdefault(key_of(role.key, row), []).append(row)
+    absent: dict[str, tuple[FileRole, Faults]] = {}
     for group in groups:
         row, of_file = group[0], faults.of(group[0].file)
-        matches = {name: index.rows(row) for name, index in others.items()}
-        document, complete = None, missing.note(row, matches)
+        matches: dict[str, tuple[Row, ...]] = {}
+        document, complete = None, True
+        for role in preset.roles:
+            if role.name in others:
+                key = key_of(role.row_key or role.key, row)
+                matches[role.name] = tuple(others[role.name].get(key, ()))
+            if role.name == ROWS or matches.get(role.name) or not role.needed(row.cells):
+                continue
+            complete = False
+            if role.name in others:
+                given = ", ".join(dict.fromkeys(table.file for table in tables_of[role.name]))
+                shown = ", ".join(map(repr, key)) if isinstance(key, tuple) else repr(key)
+                of_file.add(row.line, None, f"{given} contains no {_words(role)} of {shown}; add them there")
+            else:
+                absent[role.name] = role, of_file
         if preset.articles is not None and (wanted := preset.articles.id_of(row.cells)) is not None:
             document = None if articles is None else articles.texts.get(wanted)
             if document is None:
@@ -186,63 +200,12 @@ def joined(
                 row = articles.shared(row, wanted)
         if complete:
             yield Joined((row, *group[1:]), matches, document, of_file)
-    missing.finish()
+    for role, of_file in absent.values():  # one fault instead of one per row
+        of_file.fail(None, None, _missing_file(preset, role))
 
 
 def _renamed(table: Table, apply: Apply) -> Iterator[Row]:
     return (row._replace(cells=Columns(apply(row))) for row in table.rows)
-
-
-class _Index:
-    """The rows of a role by key."""
-
-    def __init__(self, role: FileRole, tables: Sequence[Table], apply: Apply) -> None:
-        self.files = ", ".join(dict.fromkeys(table.file for table in tables))
-        self._role = role
-        self._rows: dict[Hashable, list[Row]] = {}
-        for table in tables:
-            for row in _renamed(table, apply):
-                self._rows.setdefault(key_of(role.key, row), []).append(row)
-
-    def rows(self, row: Row) -> tuple[Row, ...]:
-        """Return the rows of this role that have the same key as `row`, a row of the role `rows`."""
-        return tuple(self._rows.get(key_of(self._role.row_key or self._role.key, row), ()))
-
-
-class _Missing:
-    """Report missing data: one fault per file that was not given, otherwise one per row."""
-
-    def __init__(self, preset: Preset, others: Mapping[str, _Index], faults: Faults) -> None:
-        self._preset, self._others, self._faults = preset, others, faults
-        self._absent: dict[str, FileRole] = {}
-        self._file = faults.file
-
-    def note(self, row: Row, matches: Mapping[str, tuple[Row, ...]]) -> bool:
-        """Return whether each role that the row needs has a matching row."""
-        complete = True
-        for role in self._preset.roles:
-            if role.name == ROWS or matches.get(role.name) or not role.needed(row.cells):
-                continue
-            complete = False
-            if role.name in self._others:
-                key = key_of(role.row_key or role.key, row)
-                shown = ", ".join(map(repr, key)) if isinstance(key, tuple) else repr(key)
-                message = f"{self._others[role.name].files} contains no {_words(role)} of {shown}; add them there"
-                self._faults.of(row.file).add(row.line, None, message)
-            else:
-                self._absent[role.name] = role
-                self._file = row.file
-        return complete
-
-    def needs(self, file: str, roles: Iterable[FileRole]) -> None:
-        """Record the roles that every row of a file needs."""
-        self._file = file
-        self._absent.update({role.name: role for role in roles if role.needed is always})
-
-    def finish(self) -> None:
-        """Add a fault for each file that was not given."""
-        for role in self._absent.values():
-            self._faults.of(self._file).fail(None, None, _missing_file(self._preset, role))
 
 
 def _missing_file(preset: Preset, role: FileRole) -> str:
