@@ -52,8 +52,8 @@ def near_duplicates(
         raise UsageError(f"the threshold of near-duplicates must be above 0 and at most 1, not {threshold}")
     if shingle < 1:
         raise UsageError(f"a shingle must have at least one word, not {shingle}")
-    ids = list(texts)
-    shingles, indexes_of = _distinct(map(_Shingles(shingle).of, texts.values()))
+    ids, numbers = list(texts), dict[str, int]()
+    shingles, indexes_of = _distinct(_shingles(text, shingle, numbers) for text in texts.values())
     group = np.arange(len(shingles))
     lowest = np.ones(len(shingles))
     for first, second in _candidates(shingles, threshold, group):
@@ -70,24 +70,16 @@ def near_duplicates(
     return [DuplicateGroup(tuple(ids[index] for index in indexes), float(lowest[key])) for indexes, key in groups]
 
 
-class _Shingles:
-    """Map texts to sets of 64-bit hashes, one per shingle; each distinct word has a number."""
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-        self._numbers: dict[str, int] = {}
-
-    def of(self, text: str) -> npt.NDArray[np.uint64]:
-        """Return the sorted hashes of the distinct shingles of a text."""
-        numbers = self._numbers
-        codes = np.array([numbers.setdefault(word.text, len(numbers)) for word in words(text)], dtype=np.uint64)
-        if not len(codes):
-            return codes
-        length = min(self._length, len(codes))
-        hashes = np.full(len(codes) - length + 1, length, dtype=np.uint64)
-        for start in range(length):
-            hashes = _mixed(hashes ^ _mixed(codes[start : start + len(hashes)] + np.uint64(start + 1)))
-        return np.unique(hashes)
+def _shingles(text: str, length: int, numbers: dict[str, int]) -> npt.NDArray[np.uint64]:
+    """Return the sorted 64-bit hashes of the distinct shingles of a text; `numbers` numbers the distinct words."""
+    codes = np.array([numbers.setdefault(word.text, len(numbers)) for word in words(text)], dtype=np.uint64)
+    if not len(codes):
+        return codes
+    length = min(length, len(codes))
+    hashes = np.full(len(codes) - length + 1, length, dtype=np.uint64)
+    for start in range(length):
+        hashes = _mixed(hashes ^ _mixed(codes[start : start + len(hashes)] + np.uint64(start + 1)))
+    return np.unique(hashes)
 
 
 def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
