@@ -86,11 +86,8 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
                 judge, people, matrix.about(), pairs=people.pairs, chained=chained, ranking=ranking, options=options
             )
             rows += _ranking_rows(matrix, options, shown) if options.strengths else []
-    for judge, scores in _verdicts_and_scores(read, options):
-        people = Verdicts.of_scores(scores)
-        rows += _verdict_rows(judge, people, _ranking(read.gold, scores.gold, options), options)
-    for judge, people in _against_verdicts(read, options, compared=bool(rows)):
-        rows += _verdict_rows(judge, people, people.ranking(), options)
+    for judge, people, ranking in _contests(read, options, compared=bool(rows)):
+        rows += _verdict_rows(judge, people, ranking, options)
     if not rows:
         if matrices:
             names = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
@@ -132,39 +129,36 @@ def _verdict_rows(
             yield from strength_rows(chosen, people.points_of(chosen, documents), named(people.rater), options)
 
 
-def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
-    """Return the verdicts of each pairwise judge on an aspect, with the human scores on the aspect."""
-    judges = list(verdicts(read.judge, options.judge))
-    # Aspects on which people did not only judge pairs.
-    known = [name for name in aspects(read.gold) if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
-    if not judges or options.source == _BLOCK or (not known and aspects(read.gold)):
-        return []
-    names = wanted(options, list(dict.fromkeys(judge.rater.aspect for judge in judges)), aspects(read.gold))
-    return [
-        (judge, gold)
-        for judge in judges for judge_aspect, gold_aspect in names if judge_aspect == judge.rater.aspect
-        for gold in gold_scores(read.gold, gold_aspect, Level.SUMMARY, options)
-    ]  # fmt: skip
+def _contests(
+    read: MetaInput, options: Selection, *, compared: bool
+) -> Iterator[tuple[Verdicts, Verdicts, Mapping[str, float]]]:
+    """Yield the contests with verdicts on pairs: the judge, people, and people's ranking.
 
-
-def _against_verdicts(read: MetaInput, options: Selection, *, compared: bool) -> Iterator[tuple[Verdicts, Verdicts]]:
-    """Yield each judge with the human verdicts on pairs.
-
-    Verdicts are used if people gave no scores or if verdicts were selected.
+    Verdicts of judges are compared with people's scores. People's verdicts are compared with all judges if people gave
+    no scores or if verdicts were selected; `compared` says whether scores were compared.
     """
-    if (compared and options.source is None) or options.source not in (None, _BLOCK):
+    known = aspects(read.gold)
+
+    def matching(judges: Sequence[Verdicts], names: Sequence[str]) -> Iterator[tuple[Verdicts, str]]:
+        pairs = wanted(options, list(dict.fromkeys(judge.rater.aspect for judge in judges)), names)
+        return ((judge, gold) for judge in judges for name, gold in pairs if name == judge.rater.aspect)
+
+    pairwise = list(verdicts(read.judge, options.judge))
+    # Aspects on which people did not only judge pairs.
+    scored = [name for name in known if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
+    if pairwise and options.source != _BLOCK and (scored or not known):
+        for judge, aspect in matching(pairwise, known):
+            for gold in gold_scores(read.gold, aspect, Level.SUMMARY, options):
+                compared = True
+                yield judge, Verdicts.of_scores(gold), _ranking(read.gold, gold.gold, options)
+    if options.source != _BLOCK and (compared or options.source is not None):
         return
-    with_verdicts = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
-    judges = list(verdicts(read.judge, options.judge))
+    with_verdicts = [name for name in known if len(_pair_rows(read.gold, name))]
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
-    judges += [Verdicts.of_scores(series) for series in scores if len(series)]
-    if not with_verdicts or not judges:
-        return
-    names = wanted(options, list(dict.fromkeys(judge.rater.aspect for judge in judges)), with_verdicts)
-    for judge in judges:
-        for judge_aspect, gold_aspect in names:
-            if judge_aspect == judge.rater.aspect:
-                yield from ((judge, gold) for gold in people_verdicts(read.gold, gold_aspect, options))
+    judges = [*pairwise, *(Verdicts.of_scores(series) for series in scores if len(series))]
+    if with_verdicts and judges:
+        for judge, aspect in matching(judges, with_verdicts):
+            yield from ((judge, gold, gold.ranking()) for gold in people_verdicts(read.gold, aspect, options))
 
 
 def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[str, float]:
