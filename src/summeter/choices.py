@@ -37,16 +37,6 @@ class Average(StrEnum):
     SYSTEM = "system"
 
 
-class Documents(StrEnum):
-    """Documents on which systems are ranked.
-
-    These are the documents for which all systems have scores, or all documents of each system.
-    """
-
-    SHARED = "shared"
-    ALL = "all"
-
-
 class AggregationRule(StrEnum):
     """Rule by which the votes on a unit are merged into one value."""
 

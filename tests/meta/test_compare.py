@@ -59,24 +59,17 @@ class TestSystems:
             "(at least 6 are needed), 2 without both scores"
         )
 
-    def test_means_are_over_shared_documents_or_over_all(self) -> None:
+    def test_means_are_over_shared_documents(self) -> None:
         table: dict[str, list[float | None]] = {"a": [1, 1, None, None], "b": [0, 1, 1, 1], "c": [None, 1, 1, 0]}
         study = compare(scores(table), **FEW)
         assert {row.system: (row.value, row.n) for row in study.where(statistic="mean")} == {
             "a": (1.0, 1), "b": (1.0, 1), "c": (1.0, 1)
         }  # fmt: skip
-        assert any("option documents set to all" in note for note in study.notes)
-        own = compare(scores(table), documents="all", **FEW)
-        assert {row.system: row.value for row in own.where(statistic="mean")} == {
-            "a": 1.0, "b": 0.75, "c": pytest.approx(2 / 3)
-        }  # fmt: skip
-        assert "each system's own documents" in own.notes[1]
+        assert "Ranked on the 1 document" in study.notes[1]
         apart = compare(scores({"a": [1, 1, None, None], "b": [None, None, 1, 1]}), **FEW)
         mean = apart.one(statistic="mean", system="a")
         assert (mean.value, mean.n, mean.details["ranking"]) == (1.0, 2, None)
         assert apart.one(statistic="cluster", system="a").reason == "not ranked"
-        with pytest.raises(UsageError, match="unknown documents 'each'"):
-            compare(scores(table), documents="each")
 
     def test_a_system_without_any_score_has_no_mean_no_cluster_and_no_difference(self) -> None:
         study = compare(scores({"a": [1, 1], "b": [0, 1], "c": [None, None]}), **FEW)
@@ -213,7 +206,6 @@ class TestWhatClustersMean:
         clustered = study.where(statistic="cluster")
         assert {row.system: row.value for row in clustered} == {"a": 1, "b": 1, "c": 2}
         assert {row.system: row.details["not_told_apart"] for row in clustered} == {"a": [], "b": ["c"], "c": ["b"]}
-        assert any(note.endswith("cannot be told apart (b and c)") for note in study.notes)
 
 
 def matrix(values: dict[str, list[float]], judge: str) -> list[Judgment]:
@@ -290,7 +282,5 @@ def test_what_is_compared_follows_from_the_inputs() -> None:
     for keywords, name in (({"level": "system"}, "level"), ({"merge": "mean"}, "merge")):
         with pytest.raises(UsageError, match=rf"{name}=... has no effect with of=systems"):
             compare(judged, **keywords)
-    with pytest.raises(UsageError, match=r"documents=... has no effect with of=judges"):
-        compare(judged, gold, documents="all")
     with pytest.raises(UsageError, match=r"give runs=..., or human judgments with gold=DATA"):
         compare(None)

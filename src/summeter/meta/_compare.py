@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Average, CompareTarget, Documents, Level
+from summeter.choices import Average, CompareTarget, Level
 from summeter.meta.coefficients import STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
@@ -44,7 +44,7 @@ from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, check_average, golds, group_label, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Parameter, UsageError, judge_names
-from summeter.scoring.systems import SharedDocuments, shared_documents
+from summeter.scoring.systems import shared_documents
 from summeter.stats import (
     Bootstrap,
     PairDifference,
@@ -57,7 +57,7 @@ from summeter.stats import (
     permuted_differences,
     williams,
 )
-from summeter.stats.base import Floats, Values
+from summeter.stats.base import Values
 from summeter.stats.correlation import CORRELATIONS
 from summeter.tables import Table, interval, number
 
@@ -85,11 +85,6 @@ class CompareOptions(Selection, GoldAtLeast, By, Significance):
     coefficient: Annotated[str, Choice(CORRELATIONS, "coefficient")] = Field(
         "pearson", description="Coefficient of the agreement with people."
     )
-    documents: Annotated[str, Choice(Documents, "documents")] = Field(
-        Documents.SHARED,
-        description="Rank systems by their means over the documents that all systems have (shared), or over all "
-        "documents of each system (all); pairs are always compared on their common documents.",
-    )
     seed: int | None = Field(None, description="Random seed; default: the seed of the (first) run.")  # type: ignore[assignment]
 
 
@@ -97,7 +92,6 @@ _OF_JUDGES = ("level", "average", "coefficient")
 _WITHOUT_EFFECT: Mapping[CompareTarget, Sequence[str]] = {
     CompareTarget.SYSTEMS: (*GoldAtLeast.model_fields, *_OF_JUDGES),
     CompareTarget.PEOPLE: ("judge", *_OF_JUDGES),
-    CompareTarget.JUDGES: ("documents",),
 }
 
 
@@ -153,7 +147,7 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
         target = CompareTarget.PEOPLE
     elif gold is not None or (len(judges.folders) > 1 and judges.data and judges.data.judgment_sets):
         target = CompareTarget.JUDGES
-    for name in _WITHOUT_EFFECT[target]:
+    for name in _WITHOUT_EFFECT.get(target, ()):
         if name in options.model_fields_set:
             raise UsageError(Parameter(name, "..."), " has no effect with ", Parameter("of", target), "; leave it out")
     if options.seed is None:
@@ -214,48 +208,25 @@ def _compare(series: Sequence[Sample], context: Context, options: CompareOptions
             for group, table, differences in zip(family, tables, pairs, strict=True):
                 about = merged(named(judge), group.fields(), study=STUDY, level=Level.SUMMARY.value)
                 shared = shared_documents(table)
-                means, note = _means(table, shared, about, options)
+                means = {}
+                for name, of_system in table.items():
+                    # The mean is over the documents of the system's ranking, or over all if it is not ranked.
+                    ranking = shared.ranking_of.get(name)
+                    bootstrap = Bootstrap(len(of_system), options.resamples, options.confidence, options.seed or 0)
+                    kept = True if ranking is None else shared.groups[ranking - 1].documents
+                    details = {"own_documents": int((~np.isnan(of_system)).sum()), "ranking": ranking}
+                    mean = bootstrap.mean(np.where(kept, of_system, np.nan))
+                    means[name] = interval_row(mean, about, system=name, statistic="mean", details=details)
                 values = {name: None if row.details["ranking"] is None else row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
-                ranked = [each.counts for each in shared.groups] if options.documents == Documents.SHARED else ()
+                ranked = [each.counts for each in shared.groups]
                 compared = Comparison(
                     values, differences, judge.aspect, options.alpha, scoreless=scoreless, groups=ranked
                 )
                 rows += _rows(means, compared, about, options, SYSTEM_DIFFERENCE)
-                where = f" in {group.value}" if group.column else ""
-                notes += [*_sentences(compared, f"By {label}{where}"), *note]
+                notes.append(f"By {label}{f' in {group.value}' if group.column else ''}: {compared.verdict()}")
+                notes += [f"{judge.aspect}: {shared.note}"] if shared.note is not None else []
     return Study(STUDY, rows, notes)
-
-
-def _means(
-    table: Mapping[str, Floats], shared: SharedDocuments, about: Mapping[str, Any], options: CompareOptions
-) -> tuple[dict[str, Row], list[str]]:
-    """Return a row with the mean of each system, and a note if systems have different documents.
-
-    The mean is over the documents of the system's ranking, or over all of its documents if it is not ranked.
-    """
-    of_all = options.documents == Documents.ALL
-    rows = {}
-    for name, values in table.items():
-        bootstrap = Bootstrap(len(values), options.resamples, options.confidence, options.seed or 0)
-        scored = int((~np.isnan(values)).sum())
-        ranking = shared.ranking_of.get(name) if not of_all else 1 if scored else None
-        counted = (
-            values if of_all or ranking is None else np.where(shared.groups[ranking - 1].documents, values, np.nan)
-        )
-        rows[name] = interval_row(
-            bootstrap.mean(counted),
-            about,
-            system=name,
-            statistic="mean",
-            details={"documents": str(options.documents), "own_documents": scored, "ranking": ranking},
-        )
-    if shared.note is None:
-        return rows, []
-    if not of_all:
-        hint = "With the option documents set to all, means are over all documents of each system."
-        return rows, [f"{about['aspect']}: {shared.note} {hint}"]
-    return rows, [f"{about['aspect']}: {shared.means_note}"]
 
 
 def _rows(
@@ -300,13 +271,6 @@ def _rows(
                 "details": {**about.get("details", {}), **same, **details},
             }
         )
-
-
-def _sentences(compared: Comparison, by: str) -> Iterator[str]:
-    """Yield the verdict and the note on clusters, each beginning with `by`."""
-    yield f"{by}: {compared.verdict()}"
-    if note := compared.cluster_note():
-        yield f"{by}: {note}"
 
 
 def pair_row(pair: PairDifference, alpha: float, *about: Mapping[str, Any], **fields: Any) -> Row:
@@ -465,7 +429,7 @@ def _judges(judge: JudgeInput, gold: Gold, options: CompareOptions) -> Study:
                 rows += _rows(members, compared, about, options, f"{options.coefficient}_difference", fields)
                 where = f" in {group.value}" if group.column else ""
                 what = f"{options.coefficient}, {level.value} level, {average.value}"
-                sentences += _sentences(compared, f"Judges{where} ({what})")
+                sentences.append(f"Judges{where} ({what}): {compared.verdict()}")
     if not rows:
         raise UsageError("a comparison needs at least 2 judges of the same aspect; give further runs")
     return Study(STUDY, rows, sentences)

@@ -36,8 +36,6 @@ _ALL_PAIRS = 6
 
 If there are more pairs, the verdict names neighbours in the ranking, and the clusters.
 """
-_NAMED_PAIRS = 3
-"""Maximum number of named pairs of different clusters without a significant difference."""
 POWER = 0.8
 """Power of the comparison with `labels_needed` documents."""
 
@@ -344,18 +342,6 @@ class Comparison:
         if pair.units < MIN_DOCUMENTS and (why := self._too_few(pair)):
             return f"{pair.first} and {pair.second} cannot be told apart: {why}{lost}"
         return f"{pair.first} and {pair.second} cannot be told apart ({show_p(pair.p_holm or 0.0)}{lost})"
-
-    def cluster_note(self) -> str | None:
-        """Return a note on pairs of different clusters that do not differ significantly, or None."""
-        pairs = self.across_clusters
-        if not pairs:
-            return None
-        named = [f"{pair.first} and {pair.second}" for pair in pairs[:_NAMED_PAIRS]]
-        more = f" and {len(pairs) - _NAMED_PAIRS} more" if len(pairs) > _NAMED_PAIRS else ""
-        return (
-            f"a cluster ends if the next member is worse than one of its members; {count(len(pairs), 'pair')} of "
-            f"different clusters cannot be told apart ({', '.join(named)}{more})"
-        )
 
     def leading(self, shown: str) -> str:
         """Return a clause that names the leader, or the highest member and those not told apart from it.
