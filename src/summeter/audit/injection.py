@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from summeter.audit.attacks import Attack, read_attacks
-from summeter.audit.subjects import RESAMPLES, in_order, rater_of, save, subjects
+from summeter.audit.subjects import RESAMPLES, SOME, in_order, rater_of, save, subjects
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
+from summeter.engine.runs import check_coverage
 from summeter.meta.results import Row, Study, interval_row, named
 from summeter.meta.sample import Rater
 from summeter.records import Document, Item, Judgment, Span, Summary
@@ -56,7 +57,8 @@ def injection(
     over subjects. `details` contains `attack`, `place`, `aim`, `control` (the rate of the control on the same verdicts)
     and `net` (the rate minus that of the control) with `net_low` and `net_high`.
 
-    Raises UsageError if the sample is below 1 or if the data contain no text, and the errors of `evaluate`.
+    Raises UsageError if the sample is below 1 or if the data contain no text, the errors of `evaluate`, and
+    CoverageError if no judgment is usable.
     """
     attacks = attacks or read_attacks()
     judges, dataset = chosen(evaluators), load(data)
@@ -65,6 +67,7 @@ def injection(
     rivals = any(component.pairwise for judge in judges for component in judge.components())
     audited = variants(dataset, sampled, attacks, rivals=rivals)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
+    check_coverage(run, SOME)
     return save(flips(run.judgments(), sampled, attacks, seed), out, INJECTION)
 
 

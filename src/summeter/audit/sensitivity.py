@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from summeter.audit.planting import ERRORS, REWRITES, Planted, Subject, is_english, plant
-from summeter.audit.subjects import RESAMPLES, in_order, rater_of, save, subjects
+from summeter.audit.subjects import RESAMPLES, SOME, in_order, rater_of, save, subjects
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data, Evaluators, chosen
 from summeter.engine.progress import Progress
-from summeter.engine.runs import Run
+from summeter.engine.runs import Run, check_coverage
 from summeter.meta.results import Row, Study, interval_row, named
 from summeter.meta.sample import Rater
 from summeter.records import UsageError
@@ -61,7 +61,7 @@ def sensitivity(
     document, system, `source`, `original`, `changed` and `marked` passage, and the verdicts `before` and `after`.
 
     Raises UsageError if the sample is below 1, if the data contain no English text, if a judge compares two summaries,
-    or if nothing could be planted, and the errors of `evaluate`.
+    or if nothing could be planted, the errors of `evaluate`, and CoverageError if no judgment is usable.
     """
     judges, dataset = chosen(evaluators), load(data)
     for name in (part.name for judge in judges for part in judge.components() if part.pairwise):
@@ -85,6 +85,7 @@ def sensitivity(
     summaries = [*(each.summary for each in english), *(item.summary for item in items)]
     audited = Dataset(documents, summaries, {}, card)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
+    check_coverage(run, SOME)
     notes = [f"{len(items)} changes in {len(english)} summaries"]
     if len(english) < len(sampled):
         notes.append(f"{len(sampled) - len(english)} of the {len(sampled)} sampled summaries are not English")

@@ -16,6 +16,8 @@ from summeter.records import Item, Judgment, UsageError
 from summeter.scoring import Score
 
 RESAMPLES = 2000
+SOME = 1e-9
+"""Share of usable judgments below which an audit is refused, because it would show nothing."""
 
 
 def subjects(data: Dataset, sample: int, seed: int) -> list[Item]:

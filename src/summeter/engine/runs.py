@@ -104,14 +104,15 @@ def check_coverage(run: RunFolder, least: float = 0.0) -> None:
     """Raise CoverageError if the share of usable judgments is below `least` or zero."""
     share = run.manifest.coverage
     total = sum(number for status, number in run.manifest.counts.items() if status != "skipped")
-    if share is None and (run.manifest.counts and least > 0):
-        raise CoverageError("coverage: all items were skipped. See the failures in the report")
-    if share is not None and (share < least or share == 0):
+    skipped = share is None and bool(run.manifest.counts) and least > 0
+    if skipped or (share is not None and (share < least or share == 0)):
         usable = run.manifest.counts.get("ok", 0)
         missing = run.totals.unusable  # without the failures of items that were judged later
         pairs = zip(missing.status.labels(), missing.reason.labels(), strict=True)
-        reasons = Counter(reason for status, reason in pairs if status != "skipped" and reason)
+        reasons = Counter(reason for status, reason in pairs if (skipped or status != "skipped") and reason)
         reason = "".join(f". The most common reason: {text}" for text, _ in reasons.most_common(1))
+        if skipped:
+            raise CoverageError(f"coverage: all items were skipped{reason}")
         raise CoverageError(
             f"coverage {share:.1%} is below {least:.1%} ({usable} of {total} judgments are usable){reason}"
             if share
