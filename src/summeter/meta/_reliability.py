@@ -31,7 +31,7 @@ from summeter.meta._stability import (
 from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.measure import measure
-from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
+from summeter.meta.options import LISTED, Choice, Coefficients, CommandLine, Draws, Judges, Selection, study
 from summeter.meta.results import Row, Study, merged, named, unique_labels
 from summeter.meta.sample import Grid, Rater, Sample
 from summeter.records import JudgeKey, UsageError
@@ -47,7 +47,7 @@ class NoTwoJudgesError(UsageError):
     """Raised if no aspect has scores of two judges."""
 
 
-class ReliabilityOptions(Selection, Together, Draws):
+class ReliabilityOptions(Selection, Coefficients, Draws):
     """The options of `reliability`."""
 
     judges: Annotated[tuple[str, str] | None, LISTED, CommandLine(metavar="A,B")] = Field(
@@ -83,7 +83,7 @@ def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) ->
         if options.tolerance is not None:
             rows += _verdict(pair, reliable, about, coefficients[0], options.tolerance, notes)
         if len(pair.raters) > 2:
-            rows += _checks(pair, grid, reliable, coefficients, resample, together=options.together)
+            rows += _checks(pair, grid, reliable, coefficients, resample)
     if options.dependence:
         rows += aspect_correlations(machine, people, options, coefficients[0], resample)
     if not rows:
@@ -156,15 +156,14 @@ def _verdict(
 
 
 def _checks(
-    pair: Sample, grid: Grid, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling,
-    *, together: bool,
-) -> Iterator[Row]:  # fmt: skip
+    pair: Sample, grid: Grid, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling
+) -> Iterator[Row]:
     """Yield a row with rho(R, P) over systems for each of the two judges, whose P is used."""
     for place, (judge, other) in enumerate((pair.raters[:2], pair.raters[1::-1])):
         about = merged(named(judge, pair.gold), details={"with_judge": other.signature})
         with_people = system_correlations(grid.systems, grid.values[place], grid.gold, coefficients, resample)
+        included = reliable.defined & with_people.defined
         for name in coefficients:
-            included = reliable.defined(name, together=together) & with_people.defined(name, together=together)
             sides = reliable.groups[name], with_people.groups[name]
             yield over_systems_row(reliable, name, included, *sides, about, "reliability_check")
 

@@ -17,7 +17,7 @@ import numpy as np
 from summeter.choices import Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import GroupValues, over_groups
-from summeter.meta.options import By, Draws, GoldAtLeast, Selection, Together, study
+from summeter.meta.options import By, Coefficients, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.stats import Bootstrap, Estimate, correlate
@@ -39,16 +39,13 @@ class SystemCorrelations(NamedTuple):
     groups: dict[str, GroupValues]
     bootstrap: Bootstrap
 
-    def defined(self, name: str, *, together: bool) -> Bools:
-        """Return the mask of the systems on which a coefficient is defined.
-
-        If `together` is True, every coefficient must be defined.
-        """
-        names = list(self.statistics) if together else [name]
-        return np.asarray(~np.any([np.isnan(self.groups[coefficient].values) for coefficient in names], axis=0))
+    @property
+    def defined(self) -> Bools:
+        """Mask of the systems on which every coefficient is defined (Shen et al., 2023)."""
+        return np.asarray(~np.any([np.isnan(groups.values) for groups in self.groups.values()], axis=0))
 
 
-class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
+class StabilityOptions(Selection, GoldAtLeast, By, Coefficients, Draws):
     """The options of `stability`."""
 
 
@@ -76,7 +73,7 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
                 lambda weights, scores=scores, counts=counts: ratio(weights @ scores.T, weights @ counts.T)  # type: ignore[misc]
             )
             quality = GroupValues(mean_present(grid.gold, axis=1), samples)
-            included = got.defined(name, together=options.together) & ~np.isnan(quality.values)
+            included = got.defined & ~np.isnan(quality.values)
             sides = quality, got.groups[name]
             rows.append(over_systems_row(got, name, included, *sides, matrix.about(), "meta_correlation"))
     return Study("stability", rows)

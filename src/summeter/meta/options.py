@@ -321,16 +321,6 @@ class AgreementCoefficient(Options):
         return self.coefficient or usual
 
 
-class Together(Coefficients):
-    """Selection of the systems on which several coefficients are compared."""
-
-    together: Annotated[bool, CommandLine(("--together/--pairwise-complete",))] = Field(
-        default=True,
-        description="If a coefficient is undefined on a system, leave the system out of all coefficients (Shen et al., "
-        "2023), or only out of that coefficient.",
-    )
-
-
 class Pairs(Options):
     """Selection of pairs of systems."""
 
