@@ -108,13 +108,6 @@ class CompareTarget(StrEnum):
     PEOPLE = "people"
 
 
-class Population(StrEnum):
-    """Whether documents and labels are resampled, or only the choice of labelled documents."""
-
-    POPULATION = "population"
-    DATA = "data"
-
-
 class ValueOrLabel(StrEnum):
     """Whether the score (`value`, or else the numeric label) or the decision (`label`) is used."""
 

@@ -7,9 +7,8 @@ the interval has nominal coverage. The sample must be *random*: a sample that is
 that consists of the first rows of a file, reintroduces bias. Notes warn of samples that do not look random.
 
 `simulate` tests the coverage of the intervals on fully labelled data. Each draw labels a few random documents and
-checks whether the interval contains the human mean over all documents. With "population", documents are drawn with
-replacement, so that they represent a population, and the coverage should be nominal. With "data", only the choice of
-labelled documents is random; the target is the mean over the documents of the data, and the intervals are conservative.
+checks whether the interval contains the human mean over all documents. Documents are drawn with replacement, so that
+they represent a population, and the coverage should be nominal.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Level, Population
+from summeter.choices import Level
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.measure import pair_fields
-from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
+from summeter.meta.options import By, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, key_of, merged, named, pair_name
 from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
@@ -249,10 +248,6 @@ class SimulateOptions(Selection, GoldAtLeast, IntervalOptions):
     """The options of `simulate`."""
 
     draws: int = Field(500, ge=1, description="Number of simulated draws.")
-    resample_unit: Annotated[str, Choice(Population, "resample_unit")] = Field(
-        Population.POPULATION,
-        description="Resample the documents too (population), or only select the labelled ones (data).",
-    )
     seed: int = Field(0, description="Random seed.")
 
 
@@ -263,7 +258,6 @@ def coverage(
     clusters: Labels | None = None,
     *,
     draws: int = 500,
-    resample_unit: str = Population.POPULATION,
     seed: int = 0,
     confidence: float = 0.95,
     tuned: bool = True,
@@ -288,8 +282,7 @@ def coverage(
     size = len(units)
     simulated = []
     for _ in range(draws):
-        picks = rng.integers(0, size, size) if resample_unit == Population.POPULATION else rng.permutation(size)
-        drawn = [units[pick] for pick in picks]
+        drawn = [units[pick] for pick in rng.integers(0, size, size)]
         rows = np.concatenate(drawn)
         of_draw = np.repeat(np.arange(size), [len(unit) for unit in drawn])
         people = np.where(of_draw < labels, human[rows], np.nan)
@@ -329,20 +322,15 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
             try:
                 got = coverage(
                     part.y, part.x, labels, part.units.document.codes, draws=options.draws, seed=options.seed,
-                    resample_unit=options.resample_unit, confidence=options.confidence, tuned=options.tuned,
+                    confidence=options.confidence, tuned=options.tuned,
                 )  # fmt: skip
             except UsageError as error:
                 rows.append(interval_row(undefined(str(error), missing=part.missing), about, statistic="coverage"))
                 continue
             width, human_width = got.details["width"], got.details["human_width"]
-            settings = {"labels": labels, "draws": options.draws, "resample_unit": str(options.resample_unit)}
-            details = {**got.details, **settings, "seed": options.seed}
+            details = {**got.details, "labels": labels, "draws": options.draws, "seed": options.seed}
             rate = replace(got, missing=part.missing)
             ratio = Estimate(width / human_width if human_width else 1.0, options.draws, part.missing)
             rows.append(interval_row(rate, about, statistic="coverage", details=details))
             rows.append(interval_row(ratio, about, statistic="width_ratio", details=details))
-    return Study(
-        STUDY,
-        rows,
-        [f"coverage: {options.draws} draws of {labels} labelled documents each, of the {options.resample_unit}"],
-    )
+    return Study(STUDY, rows, [f"coverage: {options.draws} draws of {labels} labelled documents each"])
