@@ -17,7 +17,7 @@ from summeter.data.presets.base import (
     python_list,
     renamed,
 )
-from summeter.data.presets.claims import CLAIMS, claim_system, faithfulness
+from summeter.data.presets.claims import CLAIMS, claim, claim_system
 from summeter.records import names_no_error
 
 _LAYOUT = CLAIMS["aggrefact"]
@@ -25,13 +25,12 @@ _CORRECT = "correct"
 
 
 def _convert(joined: Joined) -> Iterable[Cells]:
-    row: Cells = _LAYOUT.row(joined.cells)
-    human = faithfulness(row)
+    row = claim(_LAYOUT, joined)
     typed = joined.first("error_types")
     if typed is not None:
-        human |= _spans(typed, row, joined)
+        row["human"] |= _spans(typed, row, joined)
         row |= {column: typed.get(column) for column in ("error_type", "annotated_span")}
-    return [_with_ids(row) | {"human": human}]
+    return [_with_id(row)]
 
 
 def _convert_types(joined: Joined) -> Iterable[Cells]:
@@ -39,16 +38,13 @@ def _convert_types(joined: Joined) -> Iterable[Cells]:
     types = _types(row)
     human: dict[str, Any] = {"overall": {"faithfulness": None if types is None else int(not types)}}
     human |= _spans(row, row, joined)
-    return [_with_ids(row) | {"human": human}]
+    row["system"] = row.get("system") or claim_system(row.get("summary"))
+    return [_with_id(row) | {"domain": row.get("origin") or row["dataset"], "human": human}]
 
 
-def _with_ids(row: Cells) -> Cells:
+def _with_id(row: Cells) -> Cells:
     """Return the row with the document id `dataset/id`, because datasets share ids."""
-    if row.get("id") not in (None, ""):
-        row["doc_id"] = f"{row['dataset']}/{row['id']}"
-    if not row.get("system"):
-        row["system"] = claim_system(row.get("summary"))
-    return row | {"domain": row.get("origin") or row["dataset"]}
+    return row if row.get("id") in (None, "") else {**row, "doc_id": f"{row['dataset']}/{row['id']}"}
 
 
 def _types(cells: Mapping[str, Any]) -> list[str] | None:

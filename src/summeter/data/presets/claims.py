@@ -155,6 +155,15 @@ def claim_system(text: Any) -> str | None:
     return f"{CLAIM_SYSTEM}{digest(text, 8)}" if isinstance(text, str) else None
 
 
+def claim(layout: Claims, joined: Joined) -> Columns:
+    """Return the flat row of a claim, with its label as a `human` block, and its origin or dataset as the domain."""
+    row = layout.row(joined.cells)
+    row["human"] = faithfulness(row, layout.column("label", joined.cells))
+    row["system"] = row.get("system") or claim_system(row.get("summary"))
+    row["domain"] = row.get("origin") or row.get("dataset")
+    return row
+
+
 def _overall(label: int | None) -> dict[str, Any]:
     return {"overall": {"faithfulness": label}}
 
@@ -163,15 +172,14 @@ def _overall(label: int | None) -> dict[str, Any]:
 
 
 def _convert_llm_aggrefact(joined: Joined) -> Iterable[Cells]:
-    row: Cells = CLAIMS["llm-aggrefact"].row(joined.cells)
-    human = faithfulness(row)
+    row = claim(CLAIMS["llm-aggrefact"], joined)
     dataset = row.get("dataset")
     if dataset and isinstance(row["document"], str):  # a document may be in several sets, with different domains
         row["doc_id"] = f"{dataset}/{digest(row['document'], 12)}"
     cut = next((name for name in ("dev", "test") if joined.row.stem.startswith(name)), None)
     if cut is not None:
         row.setdefault("cut", cut)
-    return [row | {"system": claim_system(row["summary"]), "domain": dataset, "human": human}]
+    return [row]
 
 
 LLM_AGGREFACT = Preset(
@@ -193,14 +201,11 @@ _IDS = (*CLAIMS["summac"].columns["id"], "ID")
 
 
 def _convert_summac(joined: Joined) -> Iterable[Cells]:
-    row: Cells = CLAIMS["summac"].row(joined.cells)
-    human = faithfulness(row)
+    row = claim(CLAIMS["summac"], joined)
     source_id = next((row[name] for name in _IDS if row.get(name) not in (None, "")), None)
     if source_id is not None and row.get("dataset"):
         row["doc_id"] = f"{row['dataset']}/{source_id}"
-    if not row.get("system"):
-        row["system"] = claim_system(row["summary"])
-    return [row | {"domain": row.get("origin") or row.get("dataset"), "human": human}]
+    return [row]
 
 
 SUMMAC = Preset(
@@ -223,12 +228,8 @@ def _story_key(row: Row) -> Hashable:
 
 
 def _convert_story_summeval(joined: Joined) -> Iterable[Cells]:
-    layout = CLAIMS["story-summeval"]
-    row: Cells = layout.row(joined.cells)
-    human = faithfulness(row, layout.column("label", joined.cells))
-    row |= {"doc_id": f"{row.get('source')}/{row.get('text_id')}", "domain": row.get("source"), "human": human}
-    if not row.get("system"):
-        row["system"] = claim_system(row["summary"])
+    row = claim(CLAIMS["story-summeval"], joined)
+    row |= {"doc_id": f"{row.get('source')}/{row.get('text_id')}", "domain": row.get("source")}
     if "document" in row:
         return [row]
     story = joined.first("stories") or joined.first("gutenberg") or joined.first("wikisource")
