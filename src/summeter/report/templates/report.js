@@ -68,7 +68,7 @@ let start = 0;
 const whole = () => form !== null && form.elements.layout.value === "documents";
 const size = () => (whole() ? 1 : PAGE);
 
-const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.gesay(verdict.aspect) === verdict.source;
+const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.get(verdict.aspect) === verdict.source;
 const many = shared.sources.length > 1;
 const by = (verdict) => (many ? ` (${shared.sources[verdict.source]})` : "");
 
