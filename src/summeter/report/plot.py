@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Annotated, Any
 
 import numpy as np
@@ -527,7 +528,12 @@ def _columns(runs: Runs, aspect: Names, judge: str | None) -> tuple[list[tuple[R
         for view, key in sorted(found, key=lambda entry: known.index(entry[1][2]))
         if key[2] in wanted
     ]
-    return columns, [f"Not drawn: {', '.join(others)}."] if others else []
+    scored = [any(row.value is not None for row in of_column(view.table, key)) for view, key, _ in columns]
+    if not any(scored):
+        raise UsageError(f"no summary has a score for {', '.join(wanted)}")
+    without = [title for (_, _, title), known in zip(columns, scored, strict=True) if not known]
+    lines = {"Not drawn": others, "Without scores": without}
+    return list(compress(columns, scored)), [f"{what}: {', '.join(names)}." for what, names in lines.items() if names]
 
 
 def _systems(view: RunView, key: Key) -> list[str]:

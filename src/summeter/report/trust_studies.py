@@ -167,7 +167,6 @@ def _alt_test(one: Values) -> TrustPart:
         Points(f"The {name}", *axes, [Point("", x, y, line=name) for x, y in curve if y is not None])
         for name, curve in curves.items()
     ]
-    lines = [(name, *(number(rate) for _, rate in curve)) for name, curve in curves.items()]
     annotators = [
         (each["annotator"], each["n"], number(each["judge"]), number(each["person"]), p_value(each["p"]),
          "yes" if each["replaced"] else "no")
@@ -178,13 +177,12 @@ def _alt_test(one: Values) -> TrustPart:
         "is the mean share of items on which the judge is at least as close to the other people as the annotator. From "
         "an omega of 0.5 on, the test is passed; a form that a constant passes too proves nothing."
     )
-    of_curve = ["omega at epsilon", *(f"{x:g}" for x, _ in curves["judge"])]
     of_annotators = ["annotator", "n", "judge wins", "annotator wins", "p", "replaceable"]
     return TrustPart(
         "Alternative annotator test", (text,), (Figure("Winning rate by epsilon", panels),),
         (
             Table.of(["form of the test", "omega", "annotators", "rho"], forms, align="lr"),
-            Table.of(of_curve, lines, align="lr"), Table.of(of_annotators, annotators, align="lrrrrl"),
+            Table.of(of_annotators, annotators, align="lrrrrl"),
         ),
     )  # fmt: skip
 
