@@ -417,7 +417,7 @@ def test_a_card_names_its_rivals_and_a_failed_pair_leads_to_it(visit: Any, duel:
     page.locator("#failures .jump", has_text="birch against cedar on d0").click()
     card = page.locator(".card:focus")
     expect(card.locator("h3")).to_have_text("birch on d0")
-    expect(card.locator(".alerts")).to_contain_text("fluency not judged against cedar: unparsed")
+    expect(card.locator(".alerts")).to_contain_text("fluency: not judged against cedar: unparsed")
     expect(card.locator(".duels li")).to_have_text(
         [
             "fluency worse than aster (shown first) — aster says less",

@@ -5,7 +5,7 @@ const t = (() => {
   const texts = node === null ? {} : JSON.parse(node.textContent);
   const plurals = new Intl.PluralRules(document.documentElement.lang);
   return (key, values = {}) => {
-    const text = texts[key] ?? key;
+    const text = Object.hasOwn(texts, key) ? texts[key] : key;
     const form = typeof text === "string" ? text : text[plurals.select(values.n)] ?? text.other;
     return form.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   };

@@ -35,7 +35,7 @@ const cards = shared.summaries.system.map((system, id) => ({ id, system, documen
 const flagged = Object.fromEntries([...Object.entries(shared.flagged), ...Object.entries(shared.kinds).map(([name, ids]) => [`kind:${name}`, ids])]
   .map(([name, ids]) => [name, new Set(ids)]));
 // A word of the data, such as an aspect or a decision, in the language of the page.
-const say = (text) => shared.said[text] ?? text;
+const say = (text) => (Object.hasOwn(shared.said, text) ? shared.said[text] : text);
 const word = (text) => (typeof text === "number" ? shared.words[text] : text);
 // Converts columns, { name: [value, ...], ... }, to rows.
 function rows(columns) {
