@@ -101,7 +101,8 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     by a source if the judge labels it 1 when it reads only this source. Only documents with several sources are
     studied. `conflict` needs a judge that says whether a source contradicts a claim or does not mention it
     (`finesure.fact_check`, `fenice`, `summac`); for other judges its value is None. `missing` counts sentences or
-    claims for which a judgment is missing that could change the result.
+    claims for which a judgment is missing that could change the result. If there are more than 20 sources, those that
+    only one document has get no rows `supports` and `contradicts`; the rows of sentences and claims name them.
 
     Raises UsageError if the run has no judgments of single sources, or if no judge labelled sentences or claims.
 
@@ -117,9 +118,11 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     inside = RunFolder(folder.folder / BY_SOURCE)
     shares, listed, notes = list[Row](), list[Row](), list[str]()
     texts = Texts(folder.data), Texts(inside.data)
+    documents = folder.data.documents.values()
+    several = {each.id: [source.id for source in each.sources] for each in documents if len(each.sources) > 1}
     for question in both.questions(options.judge_aspects, options.judge):
         by_level: dict[str, list[_Statement]] = {}
-        for unit in _units(folder, inside, question):
+        for unit in _statements(folder, inside, question, several):
             by_level.setdefault(unit.key[2], []).append(unit)
         for level, units in by_level.items():
             units.sort(key=lambda unit: OUTCOMES.index(unit.outcome))
@@ -138,15 +141,17 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     return Study(STUDY, [*shares, *listed], notes)
 
 
-def _units(folder: RunFolder, inside: RunFolder, question: Question) -> Iterator[_Statement]:
-    """Yield the sentences and claims that a judge labelled in documents with several sources."""
-    several = {document.id: document for document in folder.data.documents.values() if len(document.sources) > 1}
+def _statements(
+    folder: RunFolder, inside: RunFolder, question: Question, several: Mapping[str, Sequence[str]]
+) -> Iterator[_Statement]:
+    """Yield the sentences and claims that a judge labelled in the documents `several`, given with their sources."""
     alone = {_key(each): each for each in _judgments(inside, question) if each.status == "ok"}
     for judgment in _judgments(folder, question):
         key = _key(judgment)
-        if (document := several.get(key[0])) is not None:
-            sources = [source.id for source in document.sources]
-            yield _Statement(key, judgment, {name: alone.get((f"{document.id}/{name}", *key[1:])) for name in sources})
+        document = key[0]
+        if document in several:
+            of_sources = {name: alone.get((f"{document}/{name}", *key[1:])) for name in several[document]}
+            yield _Statement(key, judgment, of_sources)
 
 
 def _judgments(run: RunFolder, question: Question) -> Iterator[Judgment]:
