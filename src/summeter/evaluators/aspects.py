@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -71,6 +72,7 @@ class AspectDef(Record):
     describe summaries at the ends of the scale, and `between` those at the second, third and fourth point; by default,
     the prompt states only the distance of these points to the ends. `brief` is the definition in the shorter prompts.
     `steps` are sentences that tell `geval` how to arrive at a score; by default, the model of `geval` writes them.
+    `title` is the name in prompts of other languages (`shown`), by default `name`.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
@@ -80,6 +82,12 @@ class AspectDef(Record):
     between: tuple[str, str, str] | None = None
     brief: str | None = None
     steps: tuple[str, ...] | None = Field(default=None, min_length=1)
+    title: str | None = Field(default=None, min_length=1)
+
+    @property
+    def shown(self) -> str:
+        """The title, or `name` if `title` is not set."""
+        return self.title or self.name
 
     @property
     def short(self) -> str:
@@ -99,13 +107,25 @@ class AspectDef(Record):
     @property
     def hash(self) -> str:
         """The first sixteen hexadecimal digits of the hash of all texts."""
-        without = {"steps"} if self.steps is None else set()
+        without = {name for name in ("steps", "title") if getattr(self, name) is None}
         return digest(self.model_dump(mode="json", exclude=without), HASH)
 
 
 _AspectFile = RootModel[tuple[AspectDef, ...]]
-_SHIPPED = _AspectFile.model_validate(yaml.safe_load(shipped_text(__package__ or "", "aspects.yaml")))
-RATED: dict[str, AspectDef] = {aspect.name: aspect for aspect in _SHIPPED.root}
+
+
+@cache
+def rated(language: str | None = None) -> Mapping[str, AspectDef]:
+    """Return the predefined aspects of rating judges, by default in English.
+
+    >>> rated("de")["coherence"].shown
+    'Kohärenz'
+    """
+    text = shipped_text(__package__ or "", "aspects.yaml" if language is None else f"aspects.{language}.yaml")
+    return {aspect.name: aspect for aspect in _AspectFile.model_validate(yaml.safe_load(text)).root}
+
+
+RATED = rated()
 """The predefined aspects of rating judges (`aspects.yaml`). `read_aspects` reads user-defined aspects from a file."""
 
 

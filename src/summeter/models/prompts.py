@@ -196,8 +196,10 @@ def _packaged(package: str, name: str, language: str | None = None) -> Template:
         return Template(name, file.read_text("utf-8"))
     except (OSError, ModuleNotFoundError, ValueError) as error:
         if language is not None:
+            folders = resources.files(package) / "prompts"
+            known = ", ".join(each for each in LANGUAGES if (folders / each / f"{name}.txt").is_file()) or "no other"
             raise UsageError(
-                f"the prompt {name} does not exist in the language {language}; leave out prompts={language}, or give a "
-                f"folder with your own {name}.txt"
+                f"the prompt {name} does not exist in the language {language} (languages besides English: {known}); "
+                f"leave out prompts={language}, or give a folder with your own {name}.txt"
             ) from error
         raise UsageError(f"the folder `prompts` of {package!r} has no prompt template {name}.txt") from error

@@ -92,6 +92,10 @@ class GEval(ScoreForm):
     def _check_tuned(self) -> Self:
         if self.steps == "tuned" and self.aspect not in TUNED:
             raise ValueError(f"there are tuned steps only for {', '.join(TUNED)}, not for {self.aspect!r}")
+        if self.steps == "tuned" and self.prompts is not None and self.prompts.language is not None:
+            raise ValueError(
+                f"the tuned steps are in English; with prompts={self.prompts.language}, give your own steps"
+            )
         return self
 
     @property

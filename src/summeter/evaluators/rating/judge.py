@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.aspects import RATED, AspectDef, read_aspects, unknown_aspect
+from summeter.evaluators.aspects import RATED, AspectDef, rated, read_aspects, unknown_aspect
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
 from summeter.evaluators.replies import clean, read_answer, show, text_schema
@@ -97,8 +97,8 @@ class RatingJudge(LLMJudge[Rating]):
 
     @property
     def about(self) -> AspectDef:
-        """The definition of the aspect that the prompt shows."""
-        return self.definition or RATED[self.aspect]
+        """The definition of the aspect that the prompt shows, in the language of the prompt."""
+        return self.definition or rated(self.prompts.language if self.prompts else None)[self.aspect]
 
     @property
     def rating_scale(self) -> tuple[float, float] | None:
@@ -107,9 +107,15 @@ class RatingJudge(LLMJudge[Rating]):
         return (float(low), float(high)) if dash else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Return the aspect, the hashes of a user-defined definition and of the prompt, and the scale."""
-        definition = self.definition.hash if self.definition is not None else None
-        return {"aspect": self.aspect, "def": definition, "prompt": self.prompt_hash, "scale": self.scale}
+        """Return the aspect, the hashes of a definition other than the English one and of the prompt, and the scale."""
+        language = self.prompts.language if self.prompts else None
+        definition = self.definition or (rated(language)[self.aspect] if language else None)
+        return {
+            "aspect": self.aspect,
+            "def": definition and definition.hash,
+            "prompt": self.prompt_hash,
+            "scale": self.scale,
+        }
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the aspect and the texts of the item.
