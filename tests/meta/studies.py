@@ -42,9 +42,7 @@ STUDIES: dict[str, Made] = {
         one, gold, level="summary", threshold=1.5, merge="mean", gold_at_least=2, by="system", resamples=draws
     ),
     "compare systems": lambda one, _, draws: compare(one, resamples=draws, permutations=30),
-    "compare systems by document": lambda one, _, draws: compare(
-        one, by="document", documents="all", resamples=draws, permutations=30
-    ),
+    "compare systems by document": lambda one, _, draws: compare(one, by="document", resamples=draws, permutations=30),
     "compare people": lambda _, gold, draws: compare(None, gold, resamples=draws, permutations=30),
     "compare judges": lambda one, gold, draws: compare(one, gold, resamples=draws, permutations=30),
     "compare judges by system": lambda one, gold, draws: compare(

@@ -30,7 +30,7 @@ from summeter.meta.options import By, Choice, Draws, Families, GoldAtLeast, Sele
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
 from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.records import Summary, UsageError
-from summeter.stats import Bootstrap, OrderEffect, correlate, order_effect
+from summeter.stats import Bootstrap, Estimate, OrderEffect, correlate, order_effect
 from summeter.stats.base import Bools, Floats, Ints, correlation_p, ratio
 from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
@@ -255,31 +255,31 @@ def self_preference(matrix: Group, options: Families, resample: Resampling) -> R
         reason = "the scores of one side are constant"
     if reason is not None:
         return interval_row(bootstrap.alone(None, reason), **about)
-    gap = grid.judge / scales[0] - grid.gold / scales[1]
-    sums, counts = (_by_side(part, own) for part in (np.where(included, gap, 0.0), included.astype(np.float64)))
-    interval = bootstrap.interval(
-        lambda weights: difference_of_means(weights @ sums.T, weights @ counts.T),
-        undefined="the judge's family or the other systems have no summary with both scores",
-    )
-    if interval.value is not None:
-        totals = counts.sum(axis=1)[None]
+    rows = np.repeat(own[:, None], len(grid.documents), axis=1)[included]
+    gap = (grid.judge / scales[0] - grid.gold / scales[1])[included]
+    got = family_gap(gap, rows, np.nonzero(included)[1].astype(np.int64), bootstrap)
+    if got.value is not None:
         by_judge, by_people = (
-            float(difference_of_means(_by_side(np.where(included, side, 0.0), own).sum(axis=1)[None], totals)[0])
-            for side in (grid.judge, grid.gold)
+            float(side[included][rows].mean() - side[included][~rows].mean()) for side in (grid.judge, grid.gold)
         )
         about = merged(about, details={"judge_difference": by_judge, "people_difference": by_people})
-    return interval_row(interval, **about)
+    return interval_row(got, **about)
 
 
-def _by_side(values: Floats, own: Bools) -> Floats:
-    """Return the sums over systems of the judge's family and over the others (2 x documents)."""
-    return np.stack([values[own].sum(axis=0), values[~own].sum(axis=0)])
+def family_gap(values: Floats, own: Bools, documents: Ints, bootstrap: Bootstrap) -> Estimate:
+    """Return the mean of the values of systems of the judge's family (`own`) minus the mean of the others.
 
-
-def difference_of_means(sums: Floats, counts: Floats) -> Floats:
-    """Return the mean of own systems minus the mean of others for each row.
-
-    Inputs are rows x 2 matrices. The result is NaN if one side is empty.
+    `documents` is the cluster of each value in the bootstrap.
     """
-    means = ratio(sums, counts)
-    return np.asarray(means[:, 0] - means[:, 1])
+    sides = np.stack([own, ~own], axis=1).astype(np.float64)
+    sums, counts = np.zeros((2, bootstrap.units, 2))
+    np.add.at(sums, documents, sides * values[:, None])
+    np.add.at(counts, documents, sides)
+
+    def gap(weights: Floats) -> Floats:
+        means = ratio(weights @ sums, weights @ counts)
+        return np.asarray(means[:, 0] - means[:, 1])
+
+    return bootstrap.interval(
+        gap, n=len(values), undefined="the judge's family or the other systems have no item with both votes"
+    )

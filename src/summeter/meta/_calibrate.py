@@ -41,7 +41,8 @@ STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"
 FEWEST_LABELS = 50
 """Minimum number of human labels of a calibration."""
-RESAMPLES = 1000
+MOST_LISTED = 100
+"""Maximum number of stored disagreements."""
 _LABELS = (0.0, 1.0)
 
 
@@ -127,7 +128,6 @@ class CalibrateOptions(Selection, GoldAtLeast, Draws):
         None, description="Tune a threshold on this split, and measure on the other rows."
     )
     allow_few: bool = Field(default=False, description=f"Accept fewer than {FEWEST_LABELS} labels.")
-    listed: int = Field(100, ge=0, description="Maximum number of stored disagreements.")
 
 
 @study(CalibrateOptions)
@@ -175,7 +175,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
         dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
         n=agreement["kappa"].n, missing=tested.missing, missing_reasons=tested.missing_reasons, **agreement,
         **_ceiling(people, options.gold_at_least, resample),
-        disagreements_total=len(differing), disagreements=tuple(differing[:options.listed]), schema=SCHEMA,
+        disagreements_total=len(differing), disagreements=tuple(differing[:MOST_LISTED]), schema=SCHEMA,
     ).sealed()  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from pydantic import Field
 from summeter.choices import AggregationRule, Level, Tie, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta._agree import VotesOptions, pair_with_others, votes_to_compare
-from summeter.meta._bias import LENGTHS, difference_of_means, length_estimates, own_family
+from summeter.meta._bias import LENGTHS, family_gap, length_estimates, own_family
 from summeter.meta.gold import PEOPLE, merged_votes
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
 from summeter.meta.judged_file import LABELS, FileOptions, JudgedItems, read_judged
@@ -589,13 +589,8 @@ class _Judged:
         known = self.known & ~system.equal(None)
         if why is not None:
             return interval_row(undefined(why, int(known.sum())), about, statistic="bias_own_family", details=details)
-        sides = np.stack([system.equal(*own), ~system.equal(*own)], axis=1)[known].astype(np.float64)
         bootstrap = self.options.resampling(self.documents[known])
-        sums, counts = bootstrap.sums(sides * gap[known][:, None]), bootstrap.sums(sides)
-        got = bootstrap.interval(
-            lambda weights: difference_of_means(weights @ sums, weights @ counts),
-            undefined="the judge's family or the other systems have no item with both votes",
-        )
+        got = family_gap(gap[known], system.equal(*own)[known], bootstrap.codes, bootstrap)
         return interval_row(got, about, statistic="bias_own_family", details=details)
 
     def _ranking(self, about: Mapping[str, Any]) -> Row:
