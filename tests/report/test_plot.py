@@ -13,6 +13,7 @@ import pytest
 from report.fake_runs import ROWS
 from typer.testing import CliRunner
 
+import summeter as sm
 from summeter.cli.example import bundled
 from summeter.cli.main import app
 from summeter.engine.api import evaluate
@@ -40,7 +41,7 @@ def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
-@pytest.mark.parametrize("name", sorted(plot.FIGURES.keys() - {"trend"}))
+@pytest.mark.parametrize("name", sorted(plot.FIGURES.keys() - {"trend", "reliability"}))
 def test_each_figure_has_a_title_axes_and_n(run: Run, name: str) -> None:
     figure = plot.FIGURES[name](run)
     shown = texts(figure.svg)
@@ -72,6 +73,27 @@ def test_the_numbers_are_those_of_scores_and_studies(run: Run) -> None:
     (matrix,) = plot.domains(run, aspect="faithfulness").panels
     assert isinstance(matrix, Matrix)
     assert (len(matrix.rows), len(matrix.columns)) == (9, 4)
+
+
+def test_groups_and_systems_have_the_values_of_the_studies(run: Run, tmp_path: Path) -> None:
+    (panel,) = plot.groups(run, by="split*category", aspect="faithfulness").panels
+    assert isinstance(panel, Rows)
+    card = sm.meta.card(run, None, by="split*category", aspect="faithfulness").where(statistic="mean")
+    means = {row.details["group"]: (row.value, row.low) for row in card if row.details.get("by") == "split*category"}
+    assert {row.label: (row.value, row.low) for row in panel.rows} == means
+    (scatter,) = plot.stability(run, aspect="faithfulness").panels
+    assert isinstance(scatter, Points)
+    study = sm.meta.stability(run, run.data, aspect="faithfulness", coefficients=("spearman",))
+    correlations = {row.system: row.value for row in study.where(study="per_candidate") if row.value is not None}
+    assert {point.label: point.y for point in scatter.points} == correlations
+    people = sm.meta.card(None, run.data, aspect="faithfulness").where(statistic="mean", domain=None, category=None)
+    quality = {row.system: row.value for row in people if row.system}
+    assert all(point.x == pytest.approx(quality[point.label]) for point in scatter.points)
+    other = Run(shutil.copytree(run.folder, tmp_path / "other"))
+    for same in plot.reliability([run, other], aspect="faithfulness").panels:
+        assert isinstance(same, Points)
+        assert {point.label: point.y for point in same.points} == correlations
+        assert [point.x for point in same.points] == pytest.approx([1.0] * len(correlations))
 
 
 def test_judges_of_several_runs_are_drawn_together(run: Run, tmp_path: Path) -> None:
@@ -148,13 +170,18 @@ def test_the_command_writes_files(run: Run, tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
         assert (tmp_path / name).read_bytes().startswith(start)
     listed = CliRunner().invoke(app, ["plot", "--list"])
-    assert [line.split()[0] for line in listed.stdout.splitlines()[1:]] == list(plot.FIGURES)
+    names = {line.split()[0] for line in listed.stdout.splitlines() if line}
+    assert names >= {*plot.FIGURES, *plot.CROSSED, *plot.UNDECLARED}
+    crossed = ["plot", "unisumeval.3", str(run.folder), "--by", "split*category", "-o", str(tmp_path / "crossed.pdf")]
+    assert CliRunner().invoke(app, crossed).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["interval", "RUN", "-o", "a.svg"], r"did you mean intervals"),
+        (["shen2023.2", "RUN", "-o", "a.svg"], r"closest is stability"),
+        (["unisumeval.3", "RUN", "-o", "a.svg"], r"no column 'length'"),
         (["intervals", "RUN", "-o", "a.jpg"], r"\.svg, \.pdf or \.png"),
         (["intervals", "RUN", "-o", "a"], r"\.svg, \.pdf or \.png"),
         (["intervals", "RUN"], r"with out=FILE"),

@@ -31,6 +31,12 @@ def plot(
         ),
     ] = None,
     judge: Annotated[str | None, typer.Option(help="Draw only this judge (name or signature). Default: all.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the groups; a*b crosses two columns. Repeatable. Default: by figure."
+        ),
+    ] = None,
     level: Annotated[
         str | None, typer.Option(help="Level of the drawn units, such as sentence or system. Default: by figure.")
     ] = None,
@@ -46,20 +52,32 @@ def plot(
     from summeter.meta.selection import check_known
     from summeter.pages.figures import converter
     from summeter.records import Parameter, UsageError
-    from summeter.report.plot import FIGURES
+    from summeter.report.plot import CROSSED, FIGURES, UNDECLARED
     from summeter.tables import Table
 
     if list_:
         about = [(key, (figure.__doc__ or "").partition("\n")[0]) for key, figure in FIGURES.items()]
+        about += [(key, f"The figure groups by {' and '.join(columns)}") for key, columns in CROSSED.items()]
         typer.echo(Table.of(["figure", "shows"], about).text())
+        typer.echo(Table.of(["not declared", "closest"], [*UNDECLARED.items()]).text())
         return
     if name is None or not runs:
         raise UsageError("give the NAME of a figure and a RUN; `summeter plot --list` lists the figures")
-    check_known([name], list(FIGURES), "figure")
+    if name in UNDECLARED:
+        raise UsageError(f"what {name} shows is not known well enough to draw it; closest is {UNDECLARED[name]}")
+    if name in CROSSED:
+        name, by = "groups", by or [*CROSSED[name]]
+    check_known([name], [*FIGURES, *CROSSED], "figure")
     if out is None:
         raise UsageError("give the file of the figure with ", Parameter("out", "FILE"))
     converter(out)  # reports an unknown suffix or a missing extra before anything is computed
-    given: dict[str, Any] = {"aspect": aspect or None, "judge": judge, "level": level, "gold_at_least": gold_at_least}
+    given: dict[str, Any] = {
+        "aspect": aspect or None,
+        "by": by or None,
+        "judge": judge,
+        "level": level,
+        "gold_at_least": gold_at_least,
+    }
     options = {key: value for key, value in given.items() if value is not None}
     folders = list(map(Run, runs))
     check_unread(reading, gold=gold)

@@ -146,8 +146,12 @@ def over_systems_row(
     about: Mapping[str, Any],
     study: str,
 ) -> Row:
-    """Return the row of a correlation over the `included` systems (see `over_groups`)."""
+    """Return the row of a correlation over the `included` systems (see `over_groups`).
+
+    `details.systems` has the two correlated values of each of them.
+    """
     estimate = over_groups(name, first, second, included=included, bootstrap=got.bootstrap)
     dropped = [system for system, used in zip(got.systems, included, strict=True) if not used]
-    details = {"k": estimate.n, "dropped": dropped}
+    pairs = zip(got.systems, np.stack([first.values, second.values], axis=1).tolist(), strict=True)
+    details = {"k": estimate.n, "dropped": dropped, "systems": {key: pair for key, pair in pairs if key not in dropped}}
     return interval_row(estimate, about, study=study, statistic=name, level=Level.SYSTEM.value, details=details)

@@ -18,20 +18,20 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from summeter import meta
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
-from summeter.meta import advise, correlate
 from summeter.meta._advise import SPEARMAN
 from summeter.meta._advise import STUDY as ADVISE
 from summeter.meta._correlate import CorrelateOptions
 from summeter.meta.coefficients import AUROC
 from summeter.meta.gold import decisions
-from summeter.meta.inputs import Gold
+from summeter.meta.inputs import Gold, context_of
 from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection
 from summeter.meta.results import Row, Study, judge_labels, unique_labels
-from summeter.meta.sample import Sample
+from summeter.meta.sample import Sample, rows_by_name
 from summeter.meta.selection import all_pairs, check_known, group_label, meta_input
 from summeter.meta.verdicts import agreement_name
 from summeter.pages.figures import Axis, Cell, Figure, Line, Matrix, Point, Points, Rows
@@ -137,6 +137,34 @@ def domains(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Fi
     if not panels:
         raise UsageError("the data has fewer than two domains; give each document a `domain`")
     return Figure("Domains by systems", panels, [*notes, *left_out])
+
+
+def groups(runs: Runs, *, by: str | Sequence[str] = "domain", aspect: Names = None, judge: str | None = None) -> Figure:
+    """Draw the mean of each group of summaries with its interval.
+
+    `by` is one or several columns, such as "domain" or "length*input_type", which crosses two. Aspects and judges are
+    selected as in `intervals`. Raises UsageError if the data do not have the columns.
+    """
+    panels, notes, methods = [], [], []
+    columns, left_out = _columns(runs, aspect, judge)
+    for view, key, title in columns:
+        scores = view.scores.take(view.scores.question(Question(*key)))
+        context, resampling = context_of(view.data), Draws(seed=view.seed).resampling
+        for name in [by] if isinstance(by, str) else by:
+            means = {
+                group: resampling(scores.document.codes[rows]).mean(scores.value[rows])
+                for group, rows in rows_by_name(context.column(name, scores.document, scores.system))
+            }
+            if not means:
+                raise UsageError(f"no summary has a value in the column {name}")
+            rows = [Line(group, mean.value, mean.low, mean.high, mean.n) for group, mean in means.items()]
+            ends = [end for mean in means.values() for end in (mean.value, mean.low, mean.high) if end is not None]
+            shown = f"{title}, by {name}"
+            panels.append(Rows(shown, Axis(f"mean {_unit(view, key)}", *axis(ends, key[1])), rows))
+            missing = sum(mean.missing for mean in means.values())
+            notes.append(_counted(shown, [mean.n for mean in means.values()], missing, "group"))
+            methods += [mean.interval for mean in means.values()]
+    return Figure("Means of groups", panels, [*dict.fromkeys(notes), *_sentences(methods), *left_out])
 
 
 def errors(runs: Runs, *, judge: str | None = None) -> Figure:
@@ -289,7 +317,7 @@ def correlations(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure
     """
     chosen = {"by": "domain", "coefficients": ("spearman",), "resamples": 0, **options}
     folders = _folders(runs)
-    study = correlate(folders, _people(folders, gold, options.get("judgment_set", RAW)), **chosen)
+    study = meta.correlate(folders, _people(folders, gold, options.get("judgment_set", RAW)), **chosen)
     shown = [row for row in study if row.statistic == chosen["coefficients"][0]]
     groups = list(dict.fromkeys(group_label(row) for row in shown))
     if len(groups) < 3:
@@ -422,6 +450,59 @@ def _calibration_panel(sample: Sample, name: str, level: Level, options: Calibra
     return Points(title, x_axis, share, points, note, diagonal=x_axis[1:] == share[1:]), method
 
 
+def stability(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
+    """Draw the correlation of each judge with people on a system against the mean human score of the system.
+
+    The note has the meta-correlation (Shen et al., 2023). `gold` is by default the human judgments in the data of the
+    run. The keywords are those of `sm.meta.stability`, of whose `coefficients` the first is shown (default: spearman).
+    Raises UsageError if there are no human judgments.
+    """
+    folders, options = _folders(runs), {"coefficients": ("spearman",), **options}
+    study = meta.stability(folders, _people(folders, gold), **options).where(study="meta_correlation")
+    return _over_systems(study, "Agreement with people by quality of systems", lambda row: (
+        f"mean {row.gold_aspect} by people", f"meta-correlation ({agreement_name(row.statistic)})"
+    ))  # fmt: skip
+
+
+def reliability(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
+    """Draw the correlation of each judge with people on a system against its correlation with another judge.
+
+    The note has the correlation of both over systems (Shen et al., 2023). `gold` is by default the human judgments in
+    the data of the run. The keywords are those of `sm.meta.reliability`, of whose `coefficients` the first is shown
+    (default: spearman). Raises UsageError if there are no human judgments, or no two judges of an aspect.
+    """
+    folders, options = _folders(runs), {"coefficients": ("spearman",), "dependence": False, **options}
+    study = meta.reliability(folders, _people(folders, gold), **options).where(study="reliability_check")
+    return _over_systems(study, "Agreement with people by agreement of judges", lambda row: (
+        f"correlation with {row.details['with_judge'].partition('|')[0]}", agreement_name(row.statistic)
+    ))  # fmt: skip
+
+
+def _over_systems(study: Study, title: str, labels: Callable[[Row], tuple[str, str]]) -> Figure:
+    """Return a scatter plot of the systems for each correlation over systems.
+
+    `labels` returns the label of the x axis and the name of the correlation.
+    """
+    rows = [row for row in study if row.statistic == study[0].statistic]
+    panels = []
+    for row, name in zip(rows, judge_labels(rows), strict=True):
+        points = [Point(system, x, y) for system, (x, y) in row.details["systems"].items()]
+        if points:
+            x_axis, y_axis = (
+                _around(np.array(values)) for values in zip(*(point[1:3] for point in points), strict=True)
+            )
+            x_label, what = labels(row)
+            shown = f"undefined ({row.reason})" if row.value is None else with_interval(row.value, row.low, row.high)
+            group = f", {group_label(row)}" if group_label(row) else ""
+            panels.append(Points(
+                f"{gloss(row.aspect or '').title} by {name}{group}", Axis(x_label, *x_axis),
+                Axis("correlation with people", *y_axis), points, f"{what} {shown}, n = {count(row.n, 'system')}",
+            ))  # fmt: skip
+    if not panels:
+        raise UsageError(_NOTHING_IN_COMMON)
+    return Figure(title, panels, _sentences(row.interval for row in rows))
+
+
 def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure:
     """Draw the agreement of each judge with people against the cost of 1,000 summaries.
 
@@ -432,7 +513,7 @@ def cost(runs: Runs | Study, gold: Gold | None = None, **options: Any) -> Figure
         study = runs
     else:
         folders = _folders(runs)
-        study = advise(folders, _people(folders, gold), **options)
+        study = meta.advise(folders, _people(folders, gold), **options)
     rows = list(filter(has_agreement, study))
     panels = []
     for aspect in dict.fromkeys(row.gold_aspect for row in rows):
@@ -469,20 +550,22 @@ def _judge_of(row: Row) -> tuple[str | None, ...]:
 FIGURES: Mapping[str, Callable[..., Figure]] = {
     function.__name__: function
     for function in (
-        intervals,
-        distributions,
-        trend,
-        agreement,
-        calibration,
-        correlations,
-        errors,
-        positions,
-        abstraction,
-        domains,
-        cost,
+        intervals, distributions, groups, trend, agreement, calibration, correlations, stability, reliability, errors,
+        positions, abstraction, domains, cost,
     )
-}
+}  # fmt: skip
 """The figures by name."""
+CROSSED: Mapping[str, Sequence[str]] = {
+    "unisumeval.3": ("length*input_type",),
+    "unisumeval.4": ("category*length", "category*input_type"),
+}
+"""Figures of papers that are drawn by `groups`, and its `by`. Their form is ours: the paper's was not at hand."""
+UNDECLARED: Mapping[str, str] = {
+    "finesure.2": "intervals",
+    **{f"shen2023.{number}": "stability, reliability and agreement" for number in range(1, 6)},
+    **{f"summqual.{number}": "intervals, domains and agreement" for number in range(1, 4)},
+}
+"""The figures that come closest to those of papers whose contents are not known."""
 
 
 # ---- what is drawn ----
@@ -589,10 +672,10 @@ def _around(values: Any) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _counted(title: str, sizes: Sequence[int], missing: int) -> str:
+def _counted(title: str, sizes: Sequence[int], missing: int, each: str = "system") -> str:
     """Return a line on the number of scores, such as `n = 18 summaries per system, 0 missing.`"""
     least, most = min(sizes, default=0), max(sizes, default=0)
-    shown = f"n = {'' if least == most else f'{least:,} to '}{most:,} summaries per system"
+    shown = f"n = {'' if least == most else f'{least:,} to '}{most:,} summaries per {each}"
     return f"{shown}, {missing:,} missing{f' ({title})' if missing or least != most else ''}."
 
 
