@@ -73,6 +73,16 @@ def test_runs_over_different_data_are_sampled(run: RunFolder, tmp_path: Path, mo
     assert {document.startswith("other") for document, _ in shown(both)} == {True, False}
 
 
+def test_a_limited_run_lists_only_what_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunFolder(evaluate(ROWS, ["abstractiveness"], out=tmp_path / "run", limit=4).folder)
+    monkeypatch.setattr(listing, "PAGE_BYTES", 2000)
+    sampled = page([run])
+    assert (sampled.sample or "").startswith(f"{len(sampled.items)} of 8 summaries are listed")
+    assert {document for document, _ in shown(sampled)} < {"d0", "d1", "d2", "d3"}
+    monkeypatch.setattr(listing, "PAGE_BYTES", 6000)  # less than all texts, but more than those of four documents
+    assert (page([run]).sample, len(page([run]).items)) == (None, 8)
+
+
 def test_failures_are_listed_first_and_counted_over_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = evaluate(ROWS, ["abstractiveness", Moody(system="birch")], out=tmp_path / "moody")
     monkeypatch.setattr(listing, "PAGE_BYTES", 4000)

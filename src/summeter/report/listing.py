@@ -32,16 +32,22 @@ def listed_summaries(runs: Sequence[RunFolder]) -> tuple[Summaries | None, str |
     differ, those with the lowest ranking score in the first run, and a random sample (with seed 0), which also gets
     what the others do not need. A summary brings those by the other systems of its document.
     """
-    texts = sum(file.stat().st_size for run in runs for file in (run.folder / "data").glob("*.jsonl"))
-    files = (judge.judgments_in(run.folder) for run in runs for judge in run.manifest.judges)
-    verdicts = _VERDICTS * sum(file.stat().st_size for file in files if file.is_file())
-    if texts + verdicts <= PAGE_BYTES:
-        return None, None
-    systems: dict[str, dict[str, None]] = {}
+    systems: dict[str, dict[str, None]] = {}  # those that were judged, by document
+    texts = short = verdicts = 0.0
     for run in runs:
+        judged, count = set(_judged(run)), 0
         for document, of_document in run.data.systems_by_document().items():
-            systems.setdefault(document, {}).update(dict.fromkeys(of_document))
-    short = sum(file.stat().st_size for run in runs for file in (run.folder / "data").glob("summaries.jsonl"))
+            if kept := [system for system in of_document if (document, system) in judged]:
+                systems.setdefault(document, {}).update(dict.fromkeys(kept))
+                count += len(kept)
+        sizes = {file.stem: file.stat().st_size for file in (run.folder / "data").glob("*.jsonl")}
+        share = count / max(1, len(run.data))
+        texts += share * sum(sizes.values())
+        short += share * sizes.get("summaries", 0)
+        files = (judge.judgments_in(run.folder) for judge in run.manifest.judges)
+        verdicts += _VERDICTS * sum(file.stat().st_size for file in files if file.is_file())
+    if texts + verdicts <= PAGE_BYTES or not systems:
+        return None, None
     summaries = sum(map(len, systems.values()))
     each = (short + verdicts) / summaries
     reasons = {
@@ -76,6 +82,15 @@ def listed_summaries(runs: Sequence[RunFolder]) -> tuple[Summaries | None, str |
         f"documents: {', '.join(found)}. The filters apply to these, and all numbers above to all summaries."
     )
     return frozenset(chosen), sentence
+
+
+def _judged(run: RunFolder) -> Iterator[tuple[str, str]]:
+    for confirmed in run.confirmed().values():
+        for document, system, rival in confirmed.items.items():
+            yield document, system
+            if rival is not None:
+                yield document, rival
+    yield from _failed([run])
 
 
 def _failed(runs: Sequence[RunFolder]) -> Iterator[tuple[str, str]]:
