@@ -160,7 +160,10 @@ def test_there_are_at_least_sixty_hard_cases() -> None:
         ("es", "El Sr. López vino.‖ La Sra. Ruiz también.‖ Adiós."),
         ("fr", "M. Dupont est là.‖ Bonjour !‖ « Oui. »‖ Il part."),
         ("de-AT", "1. Mai bis zum 2. Juni.‖ Ja."),
-        ("zh", "今天很好。‖我去了！"),
+        ("es", "El consejo se reunió.‖ ¿Por qué?‖ ¡Nadie lo sabe!"),
+        ("zh", "他问：“为什么？”‖没人知道！‖今天很好。"),
+        ("ja", "市議会は火曜日に開かれた。‖「なぜですか。」と彼は聞いた。‖誰も知らない！"),
+        ("ar", "اجتمع المجلس يوم الثلاثاء.‖ لماذا؟‖ أُغلق الجسر؛ وبقي الناس."),
         ("xx", "Hello there.‖ Goodbye."),
     ],
 )

@@ -49,7 +49,10 @@ def report(
         bool, typer.Option("--calls", help="Include the prompt and the raw reply behind each verdict.")
     ] = False,
     language: Annotated[
-        str, typer.Option(help="Language of the page: ar, de, en, es, fr, ja, zh, or auto for that of the summaries.")
+        str,
+        typer.Option(
+            help="Language of the page: ar, de, en, es, fr, ja, zh, or auto for that of the documents. Default: en."
+        ),
     ] = "en",
 ) -> None:
     """Write one HTML page of runs and studies, without model calls or network."""

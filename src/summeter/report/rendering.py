@@ -6,7 +6,6 @@ The same runs give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 from summeter.data.atomic import write_lines
@@ -25,7 +24,7 @@ from summeter.text.language import language_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 _READ = 20
-"""Number of summaries by which the language of the data is recognised."""
+"""Number of documents by which the language of the data is recognised."""
 STYLE, SCRIPT = TEMPLATES / "report.css", TEMPLATES / "report.js"
 
 
@@ -45,7 +44,7 @@ def html(
     both as RTS and as MCQ, the systems for which the Spearman correlation of the two ratings is below `tolerance` are
     flagged. With `calls`, the page contains the prompt and the raw reply behind each verdict; they are left out by
     default because pages are shared. `language` is that of the page: ar, de, en (the default), es, fr, ja or zh, or
-    "auto" for the language of the summaries, if it is one of these. Texts without a translation, such as the reasons of
+    "auto" for the language of the documents, if it is one of these. Texts without a translation, such as the reasons of
     judges, are shown as they are. The file is written atomically. No model is called, and the runs are not changed.
 
     Raises UsageError if there is neither a run nor a study, or no page in the language, and InputError if the files of
@@ -66,8 +65,7 @@ def render(blocks: Page, *, calls: bool = False, language: str = ENGLISH.languag
     values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss, group_label, outcome)}
     if language == "auto":
-        texts = islice((summary.text for _, summary in blocks.items.items), _READ)
-        found = language_of("\n".join(texts))
+        found = language_of("\n".join(document.text for document in blocks.items.documents[:_READ]))
         language = found if found in page_languages() else ENGLISH.language
     embedded = embedded_json(blocks.items, calls=calls, language=language)
     return one_file(
