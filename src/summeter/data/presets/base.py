@@ -286,6 +286,8 @@ def formed(value: Any, column: str, form: TypeAdapter[T], what: str) -> T:
 
 TEXTS: TypeAdapter[list[str]] = TypeAdapter(list[Text])
 LIST: TypeAdapter[list[Any]] = TypeAdapter(list[Any])
+OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+OBJECTS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def supported(value: Any, column: str) -> int:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from summeter.data.formats import Row
 from summeter.data.presets.base import (
     Articles,
@@ -26,12 +24,10 @@ from summeter.data.presets.base import (
     never,
     renamed,
     supported,
-    taken,
     text_of,
 )
 from summeter.records import digest
 
-_LABEL: TypeAdapter[Any] = TypeAdapter(Any)
 _FIELDS = {"document": "document", "summary": "summary", "model": "system", "cut": "cut"}
 """The column of a flat row for each field of a layout."""
 
@@ -144,9 +140,9 @@ CLAIM_SYSTEM = "claim-"
 """Prefix of the systems of claims without a named system."""
 
 
-def faithfulness(cells: Cells, column: str = "label") -> dict[str, Any]:
+def faithfulness(cells: Columns, column: str = "label") -> dict[str, Any]:
     """Remove the label (1 = consistent) from a row and return it as a `human` block."""
-    label = taken(cells, column, _LABEL, "0 or 1")
+    label = cells.pop(column)
     return _overall(None if is_empty(label) else supported(label, column))
 
 

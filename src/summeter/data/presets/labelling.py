@@ -17,6 +17,7 @@ from summeter.data.faults import Faults
 from summeter.data.formats import Row
 from summeter.data.human import number_of
 from summeter.data.presets.base import (
+    OBJECT,
     ROWS,
     Cells,
     FileRole,
@@ -104,7 +105,6 @@ class _Annotation(BaseModel):
     result: list[_Result]
 
 
-_DATA = TypeAdapter(dict[str, Any])
 _ANNOTATIONS = TypeAdapter(list[_Annotation])
 
 
@@ -126,7 +126,7 @@ def _tasks(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterable[Row]:
 
 def _label_studio(joined: Joined) -> Iterable[Cells]:
     cells = joined.cells
-    data = formed(cells["data"], "data", _DATA, "an object with the texts of the task")
+    data = formed(cells["data"], "data", OBJECT, "an object with the texts of the task")
     block = _Block(joined, text_of(data, "summary"), asks_spans=cells["asks_spans"])
     what = "a list of annotations, each with completed_by and result"
     for annotation in formed(cells["annotations"], "annotations", _ANNOTATIONS, what):

@@ -10,16 +10,26 @@ from pydantic import BaseModel, TypeAdapter
 
 from summeter.data.formats import Row
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset, Text, never, renamed, taken
+from summeter.data.presets.base import (
+    OBJECTS,
+    Cells,
+    Count,
+    FileRole,
+    Joined,
+    LayoutError,
+    Preset,
+    Text,
+    never,
+    renamed,
+    taken,
+)
 
 # ---- DialSummEval (Gao and Wan, 2022): ratings of four aspects by three annotators ----
-
-_ANNOTATIONS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def _convert_dialsummeval(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"id": "doc_id", "dialogue": "document", "model_id": "system"})
-    votes = taken(row, "annotations", _ANNOTATIONS, "a list of ratings")
+    votes = taken(row, "annotations", OBJECTS, "a list of ratings")
     aspects = dict.fromkeys(aspect for ratings in votes for aspect in ratings)
     ratings = {
         aspect: {f"annotator{number}": vote.get(aspect) for number, vote in enumerate(votes, 1)} for aspect in aspects

@@ -10,14 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from pathlib import PurePath
-from typing import Any
-
-from pydantic import TypeAdapter
 
 from summeter.data.formats import Row
 from summeter.data.human import unnamed_votes
 from summeter.data.presets.base import (
     LIST,
+    OBJECT,
+    OBJECTS,
     ROWS,
     TEXTS,
     Articles,
@@ -33,8 +32,6 @@ from summeter.data.presets.base import (
     taken,
 )
 
-_RATINGS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
-_SCORES: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _GROUPS = (("expert_annotations", "ratings"), ("turker_annotations", "crowd_ratings"))
 _ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 _DOCUMENT_FIELDS = {"domain": "cnndm", "split": "test"}
@@ -60,7 +57,7 @@ def _convert_summeval(joined: Joined) -> Iterable[Cells]:
     for column, name in _GROUPS:
         if column not in row:
             continue
-        votes = formed(taken(row, column, LIST, "a list of ratings"), column, _RATINGS, "a list of objects")
+        votes = formed(taken(row, column, LIST, "a list of ratings"), column, OBJECTS, "a list of objects")
         aspects = dict.fromkeys(aspect for ratings in votes for aspect in ratings)
         if aspects:
             by_aspect = {aspect: [ratings.get(aspect) for ratings in votes] for aspect in aspects}
@@ -93,7 +90,7 @@ def _with_means(joined: Joined) -> Cells:
     row = renamed(joined.cells, {"system_id": "system", "source": "document", "system_output": "summary"})
     if row.get("reference") == row.get("document"):
         del row["reference"]  # as in the same form of QAGS, which has no references
-    return {**row, "human": {"ratings": taken(row, "scores", _SCORES, "an object of means")}}
+    return {**row, "human": {"ratings": taken(row, "scores", OBJECT, "an object of means")}}
 
 
 _EXPERTS = FileRole(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")

@@ -14,12 +14,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
-
 from summeter.data.formats import Row
-from summeter.data.presets.base import LIST, ROWS, Cells, FileRole, Joined, LayoutError, Preset, formed
+from summeter.data.presets.base import LIST, OBJECT, ROWS, Cells, FileRole, Joined, LayoutError, Preset, formed
 
-_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _INSIDE = ("messages", "choices", "message", "input", "output", "content", "value", "text")
 _DOCUMENT = ("document", "article", "transcript", "source", "context")
 _SUMMARY = ("summary", "response", "answer")
@@ -66,7 +63,7 @@ def _parsed(value: Any) -> Any:
 
 def _object(cells: Mapping[str, Any], column: str) -> Mapping[str, Any]:
     """Return the object in a column, or an empty one if the column is absent. Raises LayoutError for another value."""
-    return formed(_parsed(cells.get(column)) or {}, column, _OBJECT, "an object")
+    return formed(_parsed(cells.get(column)) or {}, column, OBJECT, "an object")
 
 
 def _texts(joined: Joined, given: Any, written: Any, field: str, name: str) -> Cells | None:
