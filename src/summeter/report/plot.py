@@ -336,7 +336,7 @@ def correlations(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure
         )
     why = [f"Without a value: {reason}" for reason in dict.fromkeys(row.reason for row in shown if row.value is None)]
     caption = ["Correlations of few values are uncertain.", *_sentences(why)]
-    return Figure(f"Correlation with people by {chosen['by']}", panels, caption)
+    return Figure("Correlation with people by group", panels, caption)
 
 
 def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
@@ -371,7 +371,7 @@ def agreement(runs: Runs, gold: Gold | None = None, **options: Any) -> Figure:
     area = "" if level is Level.SYSTEM else f"The area of a point is the number of {_UNITS[level][1]}. "
     dashed = "Dashed: equal values." if any(panel.diagonal for panel in panels) else ""
     caption = [*filter(None, [f"{area}{dashed}".strip()]), *_sentences(methods), *_sentences(read.judge.notes)]
-    return Figure(f"Judges against people: {_UNITS[level][1]}", panels, caption)
+    return Figure("Judges against people", panels, caption)
 
 
 _UNITS = {
