@@ -189,7 +189,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         data_name=data_name(view),
         when=_when(manifest.created, manifest.updated),
         judges=_judges(view),
-        judged=len(view.judged) if view.listed is None else view.folder.judged(),
+        judged=len(view.folder.judged()),
         counts={status: statuses[status] for status in _STATUSES if status in statuses},
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
         verdict=(pair_verdict(view),) if view.pairs and not len(view.table) else headline(view, judges),

@@ -35,7 +35,7 @@ def listed_summaries(runs: Sequence[RunFolder]) -> tuple[Summaries | None, str |
     systems: dict[str, dict[str, None]] = {}  # those that were judged, by document
     texts = short = verdicts = 0.0
     for run in runs:
-        judged, count = set(_judged(run)), 0
+        judged, count = run.judged(), 0
         for document, of_document in run.data.systems_by_document().items():
             if kept := [system for system in of_document if (document, system) in judged]:
                 systems.setdefault(document, {}).update(dict.fromkeys(kept))
@@ -82,15 +82,6 @@ def listed_summaries(runs: Sequence[RunFolder]) -> tuple[Summaries | None, str |
         f"documents: {', '.join(found)}. The filters apply to these, and all numbers above to all summaries."
     )
     return frozenset(chosen), sentence
-
-
-def _judged(run: RunFolder) -> Iterator[tuple[str, str]]:
-    for confirmed in run.confirmed().values():
-        for document, system, rival in confirmed.items.items():
-            yield document, system
-            if rival is not None:
-                yield document, rival
-    yield from _failed([run])
 
 
 def _failed(runs: Sequence[RunFolder]) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 from weakref import ref
@@ -54,7 +54,6 @@ from summeter.runs.progress import (
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Records, Score, SystemTable, dedupe
-from summeter.scoring.table import Categorical, Groups
 from summeter.stats.base import Ints
 
 T = TypeVar("T")
@@ -326,16 +325,12 @@ class RunFolder:
         """Open the stored calls, which are none if the run has asked no model."""
         return CallStore(self.folder / CALLS, readonly=True) if (self.folder / CALLS).exists() else CallStore()
 
-    def judged(self) -> int:
-        """Return the number of summaries with a finished or failed item, alone or in a pair."""
-        items = ProgressTable.read(self.folder / PROGRESS)
-        errors = [failure for failure in self.failures() if failure.status == "error"]
-        paired = np.flatnonzero(~items.rival.equal(None))
-        systems = [failure.system for failure in errors], [failure.rival for failure in errors if failure.rival]
-        documents = [failure.document_id for failure in errors], [each.document_id for each in errors if each.rival]
-        document = Categorical.concat([items.document, items.document.take(paired), *map(Categorical.of, documents)])
-        system = Categorical.concat([items.system, items.rival.take(paired), *map(Categorical.of, systems)])
-        return len(Groups.by(document, system))
+    def judged(self) -> set[tuple[str, str]]:
+        """Return (document, system) of each summary with a finished or failed item, alone or in a pair."""
+        finished = (confirmed.items.items() for confirmed in self.confirmed().values())
+        failed = (failure.key[1:] for failure in self.failures() if failure.status == "error")
+        items = chain(chain.from_iterable(finished), failed)
+        return {(document, system) for document, *systems in items for system in systems if system is not None}
 
     def done(self) -> DoneItems:
         """Return the items that each judge has finished."""
