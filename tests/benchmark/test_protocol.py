@@ -130,9 +130,11 @@ def test_what_is_written(toy: Path, tmp_path: Path) -> None:
     study = of_scores(toy, tmp_path)
     assert read_study(tmp_path / "study.json").rows == study.rows
     lines = list(csv.DictReader(io.StringIO((tmp_path / "table.csv").read_text("utf-8"))))
-    (line,) = [one for one in lines if (one["judge"], one["dataset"], one["category"]) == ("ToyA", "Alpha", "SOTA")]
-    assert (line["balanced_accuracy"], line["auroc"], line["n"], line["missing"]) == ("0.5", "0.75", "4", "0")
-    assert float(line["threshold"]) == pytest.approx(0.897)
+    cell = [one for one in lines if (one["judge"], one["group"], one["category"]) == ("ToyA", "Alpha", "SOTA")]
+    assert [(one["statistic"], one["value"], one["n"], one["missing"]) for one in cell] == [
+        ("balanced_accuracy", "0.5", "4", "0"), ("auroc", "0.75", "4", "0")
+    ]  # fmt: skip
+    assert float(cell[0]["threshold"]) == pytest.approx(0.897)
     tex = (tmp_path / "table.tex").read_text("utf-8")
     assert r"cnndm & Alpha & SOTA & 4 & 50.0 & 75.0 \\" in tex
     assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") == 6
@@ -190,9 +192,9 @@ def test_draws_and_cells_without_a_value_are_told(tmp_path: Path) -> None:
     assert re.search(r"\| Echo +\| +1 \| +- \(a\) \| +- \(a\) \|\n\n\(a\) no negative label\n", area)
     assert re.search(rf"\+12.5 \[.*\] \(a\) \|.*\n\n\(a\) {re.escape(said)}\n", text)
     assert "(a) no negative label" in (tmp_path / "out" / "table.tex").read_text("utf-8")
-    delta, echo, *_ = csv.DictReader(io.StringIO((tmp_path / "out" / "table.csv").read_text("utf-8")))
-    assert (delta["draws_undefined"], delta["auroc_draws_undefined"]) == (str(lost), str(lost))
-    assert (echo["auroc"], echo["auroc_reason"]) == ("", "no negative label")
+    delta, area, echo, of_echo, *_ = csv.DictReader(io.StringIO((tmp_path / "out" / "table.csv").read_text("utf-8")))
+    assert (delta["draws_undefined"], area["draws_undefined"]) == (str(lost), str(lost))
+    assert (of_echo["value"], of_echo["reason"]) == ("", "no negative label")
     assert echo["draws_undefined"] == str(sum(not one for _, one in drawn))
 
 

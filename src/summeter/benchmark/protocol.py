@@ -44,10 +44,6 @@ RUN, STUDY = "run", "study.json"
 MOST_RESAMPLES = 100_000
 DOMAIN = "domain"
 USUAL_COLUMNS = ("length", "kind")
-_LONG_COLUMNS = (
-    "study", "judge", "signature", "aspect", "gold_aspect", "level", "statistic", "system", "domain", "by", "group",
-    "value", "low", "high", "n", "missing", "reason",
-)  # fmt: skip
 TextList = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """A list of strings; a single string is accepted as a list of one."""
 
@@ -74,10 +70,6 @@ class JudgeSettings(Record):
     def tables(self, study: Study) -> Iterable[Table]:
         """Return the tables of the study, as in the papers."""
         return protocol_layouts.tables(study)
-
-    def long_rows(self, study: Study) -> list[dict[str, Any]]:
-        """Return the rows of the study for CSV."""
-        return protocol_layouts.long_rows(study)
 
 
 class Config(JudgeSettings):
@@ -258,10 +250,11 @@ class CustomConfig(JudgeSettings):
                 title=f"{aspect}: {statistic} of evaluators with people, {level} level",
             )
 
-    def long_rows(self, study: Study) -> list[dict[str, Any]]:
-        """Return the rows of the study with the fields of its CSV file."""
-        cells = ({**row.details, **row.model_dump(exclude={"details"})} for row in study)
-        return [{name: row.get(name) for name in _LONG_COLUMNS} for row in cells]
+
+def long_rows(study: Study) -> list[dict[str, Any]]:
+    """Return the rows of a study for CSV, with a column for each of their details."""
+    rows = ((row.model_dump(exclude={"details"}), row.details) for row in study)
+    return [{**fields, **{name: cell for name, cell in more.items() if name not in fields}} for fields, more in rows]
 
 
 def _group(row: Row) -> str:
@@ -326,6 +319,6 @@ def run_protocol(
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
     parts: list[Table | str] = [*config.tables(study), *map(str, study.notes), *study.signatures()]
     for format_, name in protocol_layouts.FILES.items():
-        text = csv_rows(config.long_rows(study)) if format_ == "csv" else document(parts, format_)
+        text = csv_rows(long_rows(study)) if format_ == "csv" else document(parts, format_)
         write_text(folder / name, text)
     return Outcome(folder, benchmark, run, study)

@@ -159,7 +159,7 @@ def protocol(
     Protocols: AggreFact, LLM-AggreFact, SummaC and the long-form set of FENICE, on your copy of the files; or `own`,
     for systems and evaluators on your own benchmark.
     """
-    from summeter.benchmark.protocol import read_config, run_protocol
+    from summeter.benchmark.protocol import long_rows, read_config, run_protocol
     from summeter.engine.progress import progress
     from summeter.engine.runs import check_coverage
 
@@ -173,7 +173,7 @@ def protocol(
     if not quiet or output.format != "text":
         study = result.study
         parts: list[Table | str] = [*settings.tables(study), *map(in_options, study.notes), *study.signatures()]
-        output.write_study(study, parts, csv=settings.long_rows(study))
+        output.write_study(study, parts, csv=long_rows(study))
         typer.echo(f"written to {result.folder}", err=True)
     if result.run is not None:
         check_coverage(result.run)  # a table without values is a failure

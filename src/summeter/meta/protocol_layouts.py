@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from summeter.meta._protocol import ACCURACY, AREA, DIFFERENCE, MEAN
 from summeter.meta.results import Row, Study, pivot
@@ -18,11 +17,6 @@ from summeter.tables import Table, interval, number, p_value, signed, with_missi
 FILES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
 """Name of the file of each format."""
 
-_LONG = (
-    "table", "of", "origin", "dataset", "category", "judge", "signature", "n", "missing", "balanced_accuracy", "low",
-    "high", "draws_undefined", "draws_partial", "auroc", "auroc_low", "auroc_high", "auroc_draws_undefined",
-    "threshold", "dev_n", "dev_missing", "dev_balanced_accuracy", "one_class", "reason", "auroc_reason",
-)  # fmt: skip
 _HEADERS = {"origin": "Origin", "dataset": "Dataset", "category": "Group"}
 _WEIGHTS = {"rows": "mean by rows", "cells": "mean"}
 
@@ -40,17 +34,6 @@ class _Letters(dict[str, str]):
         return tuple(f"{letter} {note}" for note, letter in self.items())
 
 
-def long_rows(study: Study) -> list[dict[str, Any]]:
-    """Return one row per judge and cell or mean, with all fields, as shares instead of percent."""
-    areas = {_place(row): row for row in study if row.statistic == AREA}
-    lines = (
-        _long(row, areas.get(_place(row)) if row.statistic == ACCURACY else None)
-        for row in study
-        if row.statistic in (ACCURACY, MEAN)
-    )
-    return [{name: line.get(name) for name in _LONG} for line in lines]
-
-
 def tables(study: Study) -> Iterator[Table]:
     """Yield the tables of the study."""
     for table in dict.fromkeys(row.details["table"] for row in study):
@@ -60,10 +43,6 @@ def tables(study: Study) -> Iterator[Table]:
         yield _grid(f"{title}: AUROC, %", rows, AREA)
         if pairs := [row for row in rows if row.statistic == DIFFERENCE]:
             yield _pairs(f"{title}: differences, points", pairs)
-
-
-def _place(row: Row) -> tuple[Any, ...]:
-    return row.details["table"], row.details.get("name"), tuple(row.details["cell"].items())
 
 
 def _grid(title: str, rows: Sequence[Row], statistic: str) -> Table:
@@ -116,20 +95,3 @@ def _pairs(title: str, rows: Sequence[Row]) -> Table:
         lines.append([where, judges, str(row.n), value, p_value(row.details["p_holm"])])
     heads = ["Where", "Judges", "n", "Difference", "p (Holm)"]
     return Table.of(heads, lines, align="llr", title=title, notes=letters.notes)
-
-
-def _long(row: Row, area: Row | None) -> dict[str, Any]:
-    at, details = row.details["cell"], row.details
-    line = {
-        "table": details["table"], "of": "cell" if row.statistic == ACCURACY else _WEIGHTS[details["weight"]],
-        "origin": at.get("origin"), "dataset": at.get("dataset"), "category": at.get("category"),
-        "judge": details["name"], "signature": row.signature, "n": row.n, "missing": row.missing,
-        "balanced_accuracy": row.value, "low": row.low, "high": row.high, "reason": row.reason,
-        **{name: details.get(name) for name in _LONG if name in details and name != "table"},
-    }  # fmt: skip
-    if area is not None:
-        line |= {
-            "auroc": area.value, "auroc_low": area.low, "auroc_high": area.high, "auroc_reason": area.reason,
-            "auroc_draws_undefined": area.details["draws_undefined"],
-        }  # fmt: skip
-    return line
