@@ -191,6 +191,8 @@ def test_the_adjudication_page_hides_systems_and_annotators(task_type: str, tmp_
             letters.add(folder.letters(lead.annotator, task))
             given = {answer.annotator: answer.answer for answer in service.state.counted_answers(task.key)}
             for one in shown["answers"]:
+                # Names such as `not_supported` are for files; annotators read labels.
+                assert not any("_" in text for part in one["parts"] for text in part)
                 body = made.body(shown, one["answer"], seconds=0)
                 service.request("answers", LEAD, body)
                 stored = service.state.adjudicated[task.key].answer

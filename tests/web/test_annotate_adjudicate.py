@@ -115,7 +115,7 @@ def test_the_adjudicator_enters_and_withdraws_a_new_answer(site: Any, visit: Any
     place, page, _ = opened(site, visit, "fact_verification", 1)
     press(page, "c")
     page.keyboard.type("neither of the two")
-    other = page.locator(".answers .option", has_text="not_supported").locator("label")
+    other = page.locator(".answers .option", has_text="Not supported").locator("label")
     other.click()
     page.locator("label", has_text="sentence error").click()
     expect(page.locator(".answers input:checked")).to_have_count(0)

@@ -57,8 +57,8 @@ def test_ticked_error_types_are_adjudicated_and_exported(site: Any, visit: Any, 
     lead = visit(f"{place.url}/admin?token={place.service.folder.keys['admin']}")
     lead.get_by_role("link", name="Adjudication").click()
     task(lead)
-    anna = lead.locator(".answers .option", has_text="not_supported")
-    expect(anna.locator("dd")).to_have_text(["not_supported", "entity error, sentence error"])
+    anna = lead.locator(".answers .option", has_text="Not supported")
+    expect(anna.locator("dd")).to_have_text(["Not supported", "entity error, sentence error"])
     anna.locator("label").click()
     moving_on(lead, lambda: press(lead, "Enter"))
     assert cli("export", place.service.folder.folder, "--data", tmp_path / "gold") == 0

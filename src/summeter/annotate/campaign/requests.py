@@ -511,7 +511,7 @@ class _TaskView:
             agrees = None if assistance.hides_verdict else task_type.agrees(task, by_annotator[name])
             machine = None if agrees is None else "agree" if agrees else "disagree"
             answer = by_annotator[name].model_copy(update={"machine": machine, "comment": None})
-            parts = task_type.parts(task, by_annotator[name], letters)
+            parts = task_type.parts(task, by_annotator[name], letters, labelled=True)
             page_answer = task_type.page_answer(answer, letters)
             shown.append({"answer": page_answer, "comment": by_annotator[name].comment, "parts": parts})
         return shown

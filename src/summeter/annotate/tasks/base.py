@@ -348,19 +348,22 @@ class TaskType(ABC):
         summaries = {name(system, "answer.summaries"): cells for system, cells in answer.summaries.items()}
         return answer.model_copy(update={"values": values, "summaries": summaries})
 
-    def parts(self, task: Task, answer: TaskAnswer, letters: Sequence[str] = ()) -> list[tuple[str, str]]:
+    def parts(
+        self, task: Task, answer: TaskAnswer, letters: Sequence[str] = (), *, labelled: bool = False
+    ) -> list[tuple[str, str]]:
         """Return the name and a description of the value of each question.
 
-        If `letters` is given, letters replace the systems.
+        If `letters` is given, letters replace the systems. If `labelled`, questions and options have the labels that
+        annotators read.
         """
         names = dict(zip(letters, LETTERS, strict=False))
-        return [
-            (
-                question.name if system is None else f"{names.get(system, system)} {question.name}",
-                question.described(names.get(value, value) if question.type == "summary" else value, task),
-            )
-            for system, question, value in self.answers_of(task, answer, letters or task.systems)
-        ]
+        found = []
+        for system, question, value in self.answers_of(task, answer, letters or task.systems):
+            name = (question.label or question.text or question.name) if labelled else question.name
+            shown = names.get(value, value) if question.type == "summary" else value
+            text = question.described(shown, task, labelled=labelled)
+            found.append((name if system is None else f"{names.get(system, system)} {name}", text))
+        return found
 
     def described(self, task: Task, answer: TaskAnswer) -> str:
         """Return a short description of an answer."""

@@ -196,27 +196,29 @@ class Question(Record):
                     raise InvalidAnswer(path, f"{name[:80]!r} must be one of: {', '.join(known)}")
         return [mark.model_dump() for mark in marks]
 
-    def described(self, value: Any, task: Task) -> str:
-        """Return a short description of a value."""
+    def described(self, value: Any, task: Task, *, labelled: bool = False) -> str:
+        """Return a short description of a value, with names of options or, if `labelled`, with their labels."""
+        named = {each.name: each.label for each in (*self.options, *self.categories) if labelled and each.label}
         match self.type:
             case "yes_no":
                 return "yes" if value else "no"
             case "scale":
                 return f"{value:g}"
             case "choices":
-                return ", ".join(value)
+                return ", ".join(named.get(name, name) for name in value)
             case "sentences":
                 return ", ".join(str(index + 1) for index in value) or "none"
             case "spans":
                 text = task.body["summary"]["text"]
                 marks = []
                 for mark in value:
-                    names = ", ".join(name.replace("_", " ") for name in (mark["kind"], mark["category"]) if name)
+                    chosen = [name for name in (mark["kind"], mark["category"]) if name]
+                    names = ", ".join(named.get(name, name.replace("_", " ")) for name in chosen)
                     reason = f": {mark['reason']}" if mark["reason"] else ""
                     marks.append(f"“{text[mark['start'] : mark['end']]}” ({names}){reason}")
                 return "; ".join(marks) or "none"
             case _:
-                return str(value)
+                return str(named.get(value, value))
 
     def differing(self, values: Sequence[Any], task: Task) -> Disagreement | None:
         """Return how values differ, or None if they agree.
