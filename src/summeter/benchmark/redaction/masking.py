@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, Match, without_overlaps
@@ -155,44 +155,38 @@ def _pattern(entity: Entity, spelling: str) -> re.Pattern[str]:
 # ---- every text of a document ----
 
 
-class Collector:
-    """Collects the distinct texts of a document, without changing them."""
+Transform = Callable[[str, str], Masked]
+"""Receives the location of each text of a document and the text, and returns the replacement."""
 
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
 
-    def text(self, where: str, text: str, /) -> Masked:
-        """Record a text."""
-        self.texts.setdefault(text, where)
+def texts_of(data: Dataset, doc_ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return for each document its distinct texts, in order of reading, each with its first location."""
+    texts: dict[str, dict[str, str]] = {doc_id: {} for doc_id in doc_ids}
+
+    def record(of_document: dict[str, str], where: str, text: str) -> Masked:
+        of_document.setdefault(text, where)
         return Masked(text)
 
+    rewrite(data, {doc_id: partial(record, of_document) for doc_id, of_document in texts.items()})
+    return texts
 
-class Masker:
-    """Masks the entities of a document.
+
+def masker(spellings: Spellings, texts: Iterable[str]) -> Transform:
+    """Return a transform that masks the entities of a document.
 
     The numbers start above those of the placeholders that `texts` already contain.
     """
-
-    def __init__(self, spellings: Spellings, texts: Iterable[str]) -> None:
-        self.numbers: dict[Entity, int] = {}
-        counts: dict[str, int] = {}
-        ordered: dict[Entity, None] = {}
-        for text in texts:
-            ordered |= dict.fromkeys(occurrence.label for occurrence in occurrences(text, spellings))
-            for category, number in PLACEHOLDER.findall(text):
-                if len(number) < 10:  # a longer number is not from a placeholder of this module
-                    counts[category] = max(counts.get(category, 0), int(number))
-        for entity in {**ordered, **dict.fromkeys(spellings)}:
-            counts[entity.category] = self.numbers[entity] = counts.get(entity.category, 0) + 1
-        self.spellings = spellings
-
-    def text(self, _where: str, text: str, /) -> Masked:
-        """Mask a text."""
-        return mask(text, occurrences(text, self.spellings), self.numbers)
-
-
-Transform = Collector | Masker
-"""Receives every text of a document with its location, and returns the replacement."""
+    numbers: dict[Entity, int] = {}
+    counts: dict[str, int] = {}
+    ordered: dict[Entity, None] = {}
+    for text in texts:
+        ordered |= dict.fromkeys(occurrence.label for occurrence in occurrences(text, spellings))
+        for category, number in PLACEHOLDER.findall(text):
+            if len(number) < 10:  # a longer number is not from a placeholder of this module
+                counts[category] = max(counts.get(category, 0), int(number))
+    for entity in {**ordered, **dict.fromkeys(spellings)}:
+        counts[entity.category] = numbers[entity] = counts.get(entity.category, 0) + 1
+    return lambda _, text: mask(text, occurrences(text, spellings), numbers)
 
 
 def copy_id(doc_id: str) -> str:
@@ -219,7 +213,7 @@ def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool =
         if transform is None:
             continue
         new_id = copy_id(document.id) if pairs else document.id
-        text = masked[document.id, ""] = transform.text("document", document.text)
+        text = masked[document.id, ""] = transform("document", document.text)
         places = [Span(of="document", start=source.start, end=source.end) for source in document.sources]
         fresh = {
             "id": new_id,
@@ -231,10 +225,10 @@ def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool =
             "sentences": text.map_spans(document.sentences),
         }
         for label, texts in {"reference": document.references, "key fact": document.key_facts}.items():
-            replaced = (transform.text(f"{label} {number}", each).text for number, each in enumerate(texts, 1))
+            replaced = (transform(f"{label} {number}", each).text for number, each in enumerate(texts, 1))
             fresh["references" if label == "reference" else "key_facts"] = tuple(replaced)
         for summary in () if pairs else document_summaries:
-            text = masked[document.id, summary.system] = transform.text(f"summary by {summary.system}", summary.text)
+            text = masked[document.id, summary.system] = transform(f"summary by {summary.system}", summary.text)
             columns = {name: value for name, value in summary.extra.items() if name in SUMMARY_COLUMNS}
             changes = {"text": text.text, "sentences": text.map_spans(summary.sentences), "extra": columns}
             summaries.append(Summary(**{**dict(summary), **changes}))
@@ -255,7 +249,7 @@ def rewrite(data: Dataset, transforms: Mapping[str, Transform], *, pairs: bool =
 
 def _origin(transform: Transform, origin: FactOrigin) -> FactOrigin:
     def replace(text: str) -> str:
-        return transform.text("making of a key fact", text).text
+        return transform("making of a key fact", text).text
 
     votes = tuple(vote.model_copy(update={"reason": vote.reason and replace(vote.reason)}) for vote in origin.votes)
     review = origin.review and origin.review.model_copy(update={"why": tuple(map(replace, origin.review.why))})
@@ -272,7 +266,7 @@ def _judgment(
         return judgment
 
     def replace(text: str) -> str:
-        return transforms[doc_id].text(f"judgment of {name}", text).text
+        return transforms[doc_id](f"judgment of {name}", text).text
 
     texts = {"document": masked[doc_id, ""], "summary": masked[doc_id, target.system]}
 

@@ -22,13 +22,13 @@ from summeter.benchmark.pairs import summarize_copies
 from summeter.benchmark.redaction.finding import CATEGORIES, PACKAGES, Category, Presidio, Recognizer, find
 from summeter.benchmark.redaction.masking import (
     PLACEHOLDER,
-    Collector,
     Entity,
-    Masker,
     Spellings,
     copy_id,
+    masker,
     occurrences,
     rewrite,
+    texts_of,
 )
 from summeter.benchmark.select import source_of
 from summeter.benchmark.step import (
@@ -105,27 +105,27 @@ def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Re
     """
     data = inputs.dataset
     sources = set(settings.sources)
-    collectors = {
-        doc_id: Collector()
+    selected = [
+        doc_id
         for doc_id, document in data.documents.items()
         if not sources or sources & {source_of(document), document.domain}
-    }
-    if not collectors:
+    ]
+    if not selected:
         known = sorted({source_of(document) for document in data.documents.values()})
         raise UsageError(f"no document is from {', '.join(settings.sources)}. Sources are: {', '.join(known)}")
-    rewrite(data, collectors)
+    texts = texts_of(data, selected)
     recognize = Presidio() if settings.recognizer == "presidio" else None
     decisions: Counter[str] = Counter()
     if settings.review is not None and settings.review.exists():
-        entities = _read_review(settings.review, collectors, decisions)
+        entities = _read_review(settings.review, texts, decisions)
     else:
-        entities = {doc_id: _find_entities(texts, recognize, settings) for doc_id, texts in collectors.items()}
-        proposal = "".join(f"{line}\n" for line in _proposal(data, collectors, entities))
+        entities = {doc_id: _find_entities(each, recognize, settings) for doc_id, each in texts.items()}
+        proposal = "".join(f"{line}\n" for line in _proposal(data, texts, entities))
         write_text(context.work / ENTITIES, proposal)
         if settings.review is not None:
             write_text(settings.review, proposal)
             raise _waiting(settings.review, "")
-    maskers = {doc_id: Masker(entities[doc_id], texts.texts) for doc_id, texts in collectors.items()}
+    maskers = {doc_id: masker(entities[doc_id], each) for doc_id, each in texts.items()}
     redacted = rewrite(data, maskers, pairs=settings.pairs)
     new_ids = {copy_id(doc_id) if settings.pairs else doc_id: doc_id for doc_id in maskers}
     masked_entities = {new_id: entities[doc_id] for new_id, doc_id in new_ids.items()}
@@ -147,14 +147,14 @@ def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Re
     return replace(result, counts={"redacted": len(maskers), **result.counts}, packages=packages, details=details)
 
 
-def _find_entities(collected: Collector, recognize: Recognizer | None, settings: RedactSettings) -> Spellings:
+def _find_entities(texts: Iterable[str], recognize: Recognizer | None, settings: RedactSettings) -> Spellings:
     """Return the entities in all texts of a document.
 
     The category of a spelling is that of its first match.
     """
     spellings: Spellings = {}
     by_spelling: dict[str, Entity] = {}
-    for text in collected.texts:
+    for text in texts:
         for category, start, end in find(text, recognize):
             if category in settings.categories:
                 spelling = text[start:end]
@@ -184,8 +184,7 @@ _LEAKS = {
 
 def _find_leaks(data: Dataset, masked: Mapping[str, Spellings], recognize: Recognizer | None) -> Iterator[Leak]:
     """Yield possible personal data in redacted documents, and in names, which are not redacted."""
-    collected = {doc_id: Collector() for doc_id in masked}
-    rewrite(data, collected)
+    texts_in = texts_of(data, masked)
     records: dict[str, list[Record]] = {doc_id: [data.documents[doc_id]] for doc_id in masked}
     for document, summaries in data.items():
         if document.id in records:
@@ -195,7 +194,7 @@ def _find_leaks(data: Dataset, masked: Mapping[str, Spellings], recognize: Recog
             if judgment.target.document_id in records:
                 records[judgment.target.document_id].append(judgment)
     for doc_id, entities in masked.items():
-        texts = collected[doc_id].texts
+        texts = texts_in[doc_id]
         for text, where in texts.items():
             for kind, leak in remaining_data(text, recognize, entities):
                 yield Leak(doc_id, where, kind, leak)
@@ -243,7 +242,9 @@ def remaining_data(text: str, recognize: Recognizer | None, entities: Spellings)
 # ---- the review table ----
 
 
-def _proposal(data: Dataset, collectors: Mapping[str, Collector], entities: Mapping[str, Spellings]) -> Iterator[str]:
+def _proposal(
+    data: Dataset, texts_in: Mapping[str, Mapping[str, str]], entities: Mapping[str, Spellings]
+) -> Iterator[str]:
     """Yield the lines of a new review table.
 
     There is one line per spelling, and one for each document without entities.
@@ -255,7 +256,7 @@ def _proposal(data: Dataset, collectors: Mapping[str, Collector], entities: Mapp
             for spelling in (first, *others):
                 contexts = [
                     f"{where}: {' '.join(text[max(0, match.start - _CONTEXT) : match.end + _CONTEXT].split())}"
-                    for text, where in collectors[doc_id].texts.items()
+                    for text, where in texts_in[doc_id].items()
                     for match in occurrences(text, {entity: {spelling}})
                 ]
                 same_as = first if spelling != first else ""
@@ -266,7 +267,9 @@ def _proposal(data: Dataset, collectors: Mapping[str, Collector], entities: Mapp
             yield csv_line([doc_id, "", "", "", "", 0, f"(nothing was found) {start}"])
 
 
-def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Counter[str]) -> dict[str, Spellings]:
+def _read_review(
+    path: Path, texts_in: Mapping[str, Mapping[str, str]], decisions: Counter[str]
+) -> dict[str, Spellings]:
     """Return the entities that the reviewer decided to mask.
 
     Raises InputError with all faults of the table, by line.
@@ -274,7 +277,7 @@ def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Cou
     faults = Faults(str(path))
     rows = list(read_rows(path, faults, "csv"))
     faults.stop()
-    entities: dict[str, Spellings] = {doc_id: {} for doc_id in collectors}
+    entities: dict[str, Spellings] = {doc_id: {} for doc_id in texts_in}
     seen: set[str] = set()
     undecided = 0
     for _, line, cells, _ in rows:
@@ -283,9 +286,9 @@ def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Cou
             break
         row = {name: not_inert(str(cells.get(name) or "").strip()) for name in COLUMNS}
         doc_id, category, decision = row["document_id"], row["category"], row["decision"]
-        if doc_id not in collectors:
+        if doc_id not in texts_in:
             faults.fail(
-                line, "document_id", f"is {doc_id!r}, which this step does not redact{nearest(doc_id, collectors)}"
+                line, "document_id", f"is {doc_id!r}, which this step does not redact{nearest(doc_id, texts_in)}"
             )
             continue
         seen.add(doc_id)
@@ -302,11 +305,11 @@ def _read_review(path: Path, collectors: Mapping[str, Collector], decisions: Cou
             if decision == MASK:
                 entity = Entity.of(cast("Category", category), row["same_as"] or row["text"])
                 for name in ("text", "same_as"):
-                    texts = collectors[doc_id].texts
+                    texts = texts_in[doc_id]
                     if row[name] and not any(occurrences(text, {entity: {row[name]}}) for text in texts):
                         faults.fail(line, name, f"is {row[name]!r}, which occurs in no text of {doc_id!r}")
                 entities[doc_id].setdefault(entity, set()).add(row["text"])
-    for doc_id in collectors.keys() - seen:
+    for doc_id in texts_in.keys() - seen:
         faults.fail(
             None, "document_id", f"has no row for {doc_id!r}. Add one, or remove the file to get a new proposal"
         )
