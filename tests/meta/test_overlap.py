@@ -125,6 +125,8 @@ class TestLists:
         assert (row.value, row.n) == (0.5, 2)
         by_system = overlap(lists, of_documents({"d": ["x y"]}, "gold"), by="system", context=Context())
         assert {row.system: row.value for row in by_system.where(statistic="f1")} == {None: 0.5, "a": 1.0, "b": 0.0}
+        crossed = overlap(lists, of_documents({"d": ["x y"]}, "gold"), by="document*system", context=Context())
+        assert {row.details.get("group") for row in crossed} == {None, "d * a", "d * b"}
 
     def test_claims_that_a_judge_judged(self, tmp_path: Path) -> None:
         rules = [

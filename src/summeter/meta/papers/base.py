@@ -51,7 +51,9 @@ class Inputs:
 
     @cached_property
     def runs(self) -> JudgeInput:
-        """The judgments of all runs."""
+        """The judgments of all runs. Raises UsageError if there is no run."""
+        if not self.folders:
+            raise UsageError("no run is given")
         return judge_input(self.folders)
 
     @property

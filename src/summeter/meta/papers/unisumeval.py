@@ -105,7 +105,7 @@ def _correlations(dimension: str, also: Sequence[str], level: Level) -> Callable
     return rows
 
 
-_ALPHA = "Krippendorff's alpha. For AC1 of key-fact validation, see `summeter annotate status` of its campaign."
+_ALPHA = "Krippendorff's alpha. For AC1 of key-fact validation, see `summeter annotate status --json` of its campaign."
 _LABELS = "data with labels of sentences or key facts by several people"
 TABLES = {
     "unisumeval.2": PaperTable(
