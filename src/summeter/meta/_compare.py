@@ -453,7 +453,7 @@ def judge_differences(
     differences: list[PairDifference] = []
     fields: list[dict[str, Any]] = []
     for (name, a), (other, b) in chain.from_iterable(pairs_of):
-        union = common(a, b)
+        union = Sample.join([a.of_raters(0), b.of_raters(0), b.of_raters(1)], a.units.context, explain=False)
         both = union.take(union.complete)
         sides = (name, other), both.of_raters(0, 2), both.of_raters(1, 2), coefficient
         if average is Average.POOLED:
@@ -465,11 +465,6 @@ def judge_differences(
         fields.append({"signature": " vs ".join(signatures.values()), "details": {**details, **signatures}})
     tested = zip(corrected(differences, testing.alpha), fields, strict=True)
     return [list(islice(tested, len(pairs))) for pairs in pairs_of]
-
-
-def common(a: Sample, b: Sample) -> Sample:
-    """Return the sample of two judges and people, on the union of their units."""
-    return Sample.join([a.of_raters(0), b.of_raters(0), b.of_raters(1)], a.units.context, explain=False)
 
 
 def _pooled(

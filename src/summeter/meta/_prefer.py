@@ -86,8 +86,8 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
                 judge, people, matrix.about(), pairs=people.pairs, chained=chained, ranking=ranking, options=options
             )
             rows += _ranking_rows(matrix, options, shown) if options.strengths else []
-    for judge, people, order in _contests(read, options, compared=bool(rows)):
-        rows += _verdict_rows(judge, people, order, options)
+    for contest in _contests(read, options, compared=bool(rows)):
+        rows += _verdict_rows(*contest, options)
     if not rows:
         if matrices:
             names = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
