@@ -11,7 +11,7 @@ from summeter.data.human import HumanBlock, Subject
 from summeter.data.human_judgments import SpanAnnotators, list_id_of, span_readers, to_judgments
 from summeter.data.presets.base import near_span
 from summeter.data.rows import FlatRow
-from summeter.records import Document, Fault, Judgment, Span, Summary
+from summeter.records import Document, Judgment, Span, Summary
 from summeter.records.text import Side
 from summeter.text.split import SPLITTER, locate, split
 
@@ -41,30 +41,6 @@ class SystemNames:
         self._taken[doc_id, name] = number
         self._taken.setdefault((doc_id, system), 1)
         return system
-
-
-class CountedWarning:
-    """A single warning about many rows.
-
-    It refers to the first row and contains the number of rows.
-    """
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-        self._first: Fault | None = None
-        self._count = 0
-
-    def note(self, file: str, line: int, field: str, name: str) -> None:
-        """Count a row; the `name` of the first row is inserted into the message."""
-        self._first = self._first or Fault(file, line, field, name)
-        self._count += 1
-
-    def warn(self, faults: Faults) -> None:
-        """Add the warning if any row was counted."""
-        if self._first is not None:
-            file, line, field, name = self._first
-            more = f" (and {self._count - 1:,} more rows)" if self._count > 1 else ""
-            faults.of(file).warn(line, field, self._message.format(name) + more)
 
 
 class Block(NamedTuple):

@@ -15,7 +15,6 @@ from summeter.data.flat import (
     GIVEN,
     Batch,
     Block,
-    CountedWarning,
     DocumentDraft,
     repaired_spans,
     sentence_offsets,
@@ -40,6 +39,9 @@ _REQUIRED = ("doc_id", "system", "document", "summary")
 """Fields without which a row is dropped, because the row would be undefined or describe another summary."""
 _INDEXED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
 """Fields of `human` that refer to the entries of a list by index and are meaningless without this list."""
+_REPEATED = "repeats the document and system of an earlier row; it is kept as a summary by {!r}"
+_SHARED_ID = "is also the id of another document; this document is kept as {!r}"
+_OTHER_REFERENCES = "differs from that of earlier rows of document {!r}; all references are kept"
 _EXAMINED = 50
 """Number of rows in which columns that look like human judgments are searched for."""
 _SHORT = 1000
@@ -65,13 +67,8 @@ class Intake:
         """Whether a row has human judgments."""
         self._rated: dict[str, None] = {}
         """Unknown columns of the first rows that look like human judgments."""
-        self._repeated = CountedWarning(
-            "repeats the document and system of an earlier row; it is kept as a summary by {!r}"
-        )
-        self._shared_ids = CountedWarning("is also the id of another document; this document is kept as {!r}")
-        self._other_references = CountedWarning(
-            "differs from that of earlier rows of document {!r}; all references are kept"
-        )
+        self._counted: dict[str, tuple[Fault, int]] = {}
+        """The first warning of each kind of which there may be many, and their number."""
         self._withheld: set[str] = set()
         """Ids of the documents that must not be published according to a dropped row."""
         self._known_annotators = annotators
@@ -182,12 +179,12 @@ class Intake:
             return
         batch.documents[doc_id] = draft
         if draft.join(file, line, row):
-            self._other_references.note(file, line, "references", doc_id)
+            self._count(_OTHER_REFERENCES, Fault(file, line, "references", doc_id))
         if summary is None:
             return
         name = batch.names.take(doc_id, system)
         if name != system:
-            self._repeated.note(file, line, "system", name)
+            self._count(_REPEATED, Fault(file, line, "system", name))
             summary = summary.model_copy(update={"system": name})
         if block is not None:
             batch.sets |= block.sets
@@ -241,8 +238,13 @@ class Intake:
             name = f"{doc_id}#{number}"
         if number == 1:
             return cells
-        self._shared_ids.note(row.file, row.line, "doc_id", name)
+        self._count(_SHARED_ID, Fault(row.file, row.line, "doc_id", name))
         return {**cells, "doc_id": name}
+
+    def _count(self, message: str, warning: Fault) -> None:
+        """Count a warning, of which only the first is listed; its message is the name in `message`."""
+        first, count = self._counted.get(message, (warning, 0))
+        self._counted[message] = first, count + 1
 
     def finish(self) -> Content:
         """Return the content of all rows. Raises InputError with all faults."""
@@ -271,8 +273,9 @@ class Intake:
         if not self._taken and not self._faults.count:
             empty = "has no valid row" if self._faults.dropped else "contains no rows"
             self._faults.fail(None, None, f"{empty}; give one row per summary")
-        for warning in (self._repeated, self._shared_ids, self._other_references):
-            warning.warn(self._faults)
+        for message, ((file, line, field, name), count) in self._counted.items():
+            more = f" (and {count - 1:,} more rows)" if count > 1 else ""
+            self._faults.of(file).warn(line, field, message.format(name) + more)
         self._faults.stop()
         return self._annotators
 
