@@ -40,8 +40,8 @@ def used() -> set[object]:
 
 
 SOURCES = Path(summeter.__file__).parent
-# Rooms whose texts are on a page; studies have more texts, which stay in English
-ROOMS = ("report", "scoring", "meta/verdicts.py", "runs/totals.py")
+# Places whose texts are on a page
+ROOMS = ("report", "scoring", "meta/verdicts.py", "meta/_versions.py", "runs/totals.py")
 
 
 def written(*rooms: str) -> Iterator[ast.AST]:

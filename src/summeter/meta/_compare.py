@@ -43,7 +43,7 @@ from summeter.meta.results import (
 from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, check_average, golds, group_label, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
-from summeter.records import Parameter, UsageError, judge_names
+from summeter.records import Parameter, Phrase, UsageError, judge_names
 from summeter.scoring.systems import shared_documents
 from summeter.stats import (
     Bootstrap,
@@ -323,7 +323,7 @@ def pair_sentence(row: Row, names: Mapping[str, str] | None = None, subject: str
     )
     verb = None if row.statistic == SYSTEM_DIFFERENCE else AGREES_BETTER
     aspect = row.gold_aspect or row.aspect or ""
-    return Comparison({}, [pair], aspect, about["alpha"], verb=verb).sentence(pair, subject)
+    return Comparison({}, [pair], aspect, about["alpha"], Phrase(aspect), verb).sentence(pair, subject)
 
 
 # ---- matrices ----

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ from summeter.records import (
     KeyFacts,
     Message,
     Parameter,
+    Phrase,
     Record,
     Span,
     Status,
@@ -492,13 +493,18 @@ class Versions(Study):
         judged = all((np.isnan(each.a) == np.isnan(each.b)).all() for each in pairing.scores)
         alike = all(None not in judges[:2] and not judges.changes for judges in pairing.judges)
         if judged and alike and self.texts["same"] == len(pairing) and not len(self.changes):
-            return (f"Nothing changed: {a} and {b} have the same summaries, scores and verdicts.",)
+            return (Phrase("Nothing changed: {a} and {b} have the same summaries, scores and verdicts.", a=a, b=b),)
         by_judge: dict[str | None, list[Row]] = {}
         whole = self.headline
         for row, label in zip(whole, judge_labels(whole), strict=True):
             if row.aspect not in NEUTRAL:
                 by_judge.setdefault(label, []).append(row)
-        said = [f"By {judge}{self._judge_changes(rows)}, {self._verdict(rows)}." for judge, rows in by_judge.items()]
+        said: list[str] = []
+        for judge, rows in by_judge.items():
+            changes, pattern = self._judge_changes(rows), "By {judge}, {claims}."
+            if changes:
+                pattern = "By {judge} (which is not the same in both: {changes}), {claims}."
+            said.append(Phrase(pattern, judge=judge, changes=changes, claims=self._verdict(rows)))
         # Systems that differ from what is said of all systems
         of_all = {(row.judge, row.signature, row.aspect): row.details["better"] for row in whole}
         single = [
@@ -515,7 +521,7 @@ class Versions(Study):
         return tuple(said) or (f"{b} and {a} have no scores for which higher is better.",)
 
     def _judge_changes(self, rows: Sequence[Row]) -> str:
-        """Return, in brackets, how the judge of the rows differs between the runs, or an empty string."""
+        """Return how the judge of the rows differs between the runs, or an empty string."""
         # The signature of a composite contains those of its components.
         whole = {str(row.signature) for row in rows}
         signatures = whole | {part for each in whole for part in re.split(r"composite\(| \+ |\)$", each)}
@@ -525,27 +531,33 @@ class Versions(Study):
             if judges.b is not None and judges.b.signature in signatures
             for change in judges.changes
         ]
-        return f" (which is not the same in both: {'; '.join(dict.fromkeys(changes))})" if changes else ""
+        return "; ".join(dict.fromkeys(changes))
 
     def _verdict(self, rows: Sequence[Row]) -> str:
         """Return the verdict of one judge, significant differences first."""
         claimed = [row for row in rows if row.details["better"]]
         equal = [row for row in rows if outcome(row) == UNCHANGED]
         rest = [row for row in rows if row.value is not None and row not in (*claimed, *equal)]
-        clauses = []
+        clauses: list[str] = []
         if first := claimed or rest:
             clauses.append(self.said(first.pop(leading_column([str(row.aspect) for row in first]))))
         clauses += [
-            f"{word} on {listed([str(row.aspect) for row in claimed if outcome(row) == word])}"
+            Phrase(
+                "better on {aspects}" if word == BETTER else "worse on {aspects}",
+                aspects=_aspects(row for row in claimed if outcome(row) == word),
+            )
             for word in dict.fromkeys(map(outcome, claimed))
         ]
         if rest:
-            start = "they cannot be told apart on" if first is claimed else "nor can they be told apart on"
-            clauses.append(f"{start} {listed([str(row.aspect) for row in rest])}")
+            apart, nor = "they cannot be told apart on {aspects}", "nor can they be told apart on {aspects}"
+            clauses.append(Phrase(apart if first is claimed else nor, aspects=_aspects(rest)))
         if equal:
-            where = " where both runs have a score" if any(row.missing for row in equal) else ""
-            clauses.append(f"{listed([str(row.aspect) for row in equal])} did not change{where}")
-        return "; ".join(clauses) or f"{self.names[1]} and {self.names[0]} cannot be compared"
+            some = any(row.missing for row in equal)
+            pattern = "{aspects} did not change where both runs have a score" if some else "{aspects} did not change"
+            clauses.append(Phrase(pattern, aspects=_aspects(equal)))
+        if not clauses:
+            return Phrase("{b} and {a} cannot be compared", a=self.names[0], b=self.names[1])
+        return Phrase.join("; ", clauses)
 
     def said(self, row: Row) -> str:
         """Return the verdict on one row in words."""
@@ -558,9 +570,11 @@ class Versions(Study):
             if run.manifest.status != "complete":
                 yield f"warning: {name} is {run.manifest.status}, so only what it has judged is compared"
         texts = self.texts
-        changed = f", {texts['changed']:,} with another text" if texts["changed"] else ", all with the same text"
         compared = texts["same"] + texts["changed"]
-        yield f"{count(compared, 'summary', 'summaries')} compared{changed if compared else ''}"
+        pattern = "{summaries} compared, all with the same text" if compared else "{summaries} compared"
+        if texts["changed"]:
+            pattern = "{summaries} compared, {n} with another text"
+        yield Phrase(pattern, summaries=count(compared, "summary", "summaries"), n=texts["changed"])
         yield from self.pairing.unpaired(a, b)
         for name, side in ((a, 0), (b, 1)):
             alone = [str(pair[side]) for pair in self.pairing.systems if None in pair and pair[side] is not None]
@@ -593,8 +607,11 @@ class Versions(Study):
         changes = self.changes
         flips = changes.kind == FLIP
         if changes.compared:
-            where = f" in {count(len(np.unique(changes.item[flips])), 'summary', 'summaries')}" if flips.any() else ""
-            yield f"{int(flips.sum()):,} of {changes.compared:,} verdicts on the same units changed{where}"
+            where = count(len(np.unique(changes.item[flips])), "summary", "summaries")
+            pattern = "{n} of {all} verdicts on the same units changed"
+            if flips.any():
+                pattern = "{n} of {all} verdicts on the same units changed in {summaries}"
+            yield Phrase(pattern, n=int(flips.sum()), all=changes.compared, summaries=where)
         for words, counts in (("new errors", self.new_errors), ("errors that are gone", self.gone_errors)):
             if counts:
                 yield f"{words}: {', '.join(f'{times:,} {name}' for name, times in counts.items())}"
@@ -749,3 +766,9 @@ def compare_runs(a: RunFolder | str | Path, b: RunFolder | str | Path, options: 
 
 compare = compare_runs
 """`sm.compare`."""
+
+
+def _aspects(rows: Iterable[Row]) -> str:
+    """Return the aspects of rows as in `listed`, for pages in the language of the page."""
+    names = [str(row.aspect) for row in rows]
+    return Phrase.join(", ", names, shown=listed(names))

@@ -29,11 +29,13 @@ class Phrase(str):
         return self
 
     @classmethod
-    def join(cls, separator: str, texts: Iterable[str]) -> Phrase:  # type: ignore[override]  # not the method of str
-        """Join texts into one phrase, whose parts are translated one by one.
+    def join(  # type: ignore[override]  # not the method of str
+        cls, separator: str, texts: Iterable[str], *, shown: str | None = None
+    ) -> Phrase:
+        """Join texts into one phrase, whose parts are translated one by one; `shown` is the English text.
 
         >>> Phrase.join("; ", ["a", "b"]).pattern
         '{part0}; {part1}'
         """
         parts = {f"part{number}": text for number, text in enumerate(texts)}
-        return cls(separator.join(f"{{{name}}}" for name in parts), **parts)
+        return cls(separator.join(f"{{{name}}}" for name in parts), shown=shown, **parts)

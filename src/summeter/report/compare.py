@@ -80,7 +80,7 @@ def comparison(found: Versions, first: RunView, second: RunView, where: Where) -
         second=second.letter,
         names=found.names,
         sentences=found.sentences,
-        notes=tuple(map(str, found.notes)),
+        notes=found.notes,
         system=system,
         differences=rows(grouped=False),
         by_group=rows(grouped=True),
