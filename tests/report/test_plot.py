@@ -172,8 +172,11 @@ def test_the_command_writes_files(run: Run, tmp_path: Path) -> None:
     listed = CliRunner().invoke(app, ["plot", "--list"])
     names = {line.split()[0] for line in listed.stdout.splitlines() if line}
     assert names >= {*plot.FIGURES, *plot.CROSSED, *plot.UNDECLARED}
-    crossed = ["plot", "unisumeval.3", str(run.folder), "--by", "split*category", "-o", str(tmp_path / "crossed.pdf")]
-    assert CliRunner().invoke(app, crossed).exit_code == 0
+    for name in ("unisumeval.3", "stability", "correlations"):
+        file = tmp_path / f"{name}-crossed.pdf"
+        crossed = ["plot", name, str(run.folder), "--by", "split*category", "--aspect", "faithfulness", "-o", str(file)]
+        assert CliRunner().invoke(app, crossed).exit_code == 0
+        assert file.is_file()
 
 
 @pytest.mark.parametrize(

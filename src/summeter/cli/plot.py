@@ -73,7 +73,7 @@ def plot(
     converter(out)  # reports an unknown suffix or a missing extra before anything is computed
     given: dict[str, Any] = {
         "aspect": aspect or None,
-        "by": by or None,
+        "by": by[0] if by and len(by) == 1 else by or None,
         "judge": judge,
         "level": level,
         "gold_at_least": gold_at_least,
