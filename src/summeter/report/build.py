@@ -153,13 +153,11 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
 
 def _drawn(run_views: Sequence[RunView], names: Sequence[str]) -> Iterator[Figure]:
     """Yield the figures that can be drawn from the runs."""
-    runs = [view.folder for view in run_views]
+    priced = any(usage.cost for view in run_views for usage in view.manifest.judge_usage.values())
     for name in names:
-        with suppress(UsageError):
-            figure = plot.FIGURES[name](runs)
-            # Without costs, this figure has nothing that the table of agreements does not say.
-            if name != "cost" or any(point.x for panel in figure.panels for point in getattr(panel, "points", ())):
-                yield figure
+        if name != "cost" or priced:
+            with suppress(UsageError):
+                yield plot.FIGURES[name]([view.folder for view in run_views])
 
 
 def _comparisons(compared: Sequence[Versions], run_views: Sequence[RunView], where: Where) -> Iterator[RunComparison]:
