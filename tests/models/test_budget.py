@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.models.base import Completion, Message, Request, attach_reply
-from summeter.models.layers.base import Layer
+from summeter.models.base import Completion, Layer, Message, Request, attach_reply
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted

@@ -11,7 +11,7 @@ from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import Message, Request
 from summeter.models.context_length import context_lengths
-from summeter.models.layers.truncation import truncated_prompt
+from summeter.models.layers.checks import truncated_prompt
 from summeter.models.providers.provider import Options
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ContextError

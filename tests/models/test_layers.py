@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.base import Checked
-from summeter.models.layers.cache import Cache, refuse_after_write_error, replay
+from summeter.models.layers.cache import Cache, replay
+from summeter.models.layers.checks import Checked
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
@@ -396,7 +395,7 @@ def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
 )
 def test_nothing_is_sent_after_a_failed_write_of_any_kind(error: Exception) -> None:
     llm = Scripted({"hello": "hi"})
-    meter = stack(Checked(llm, [partial(refuse_after_write_error, lambda: error)]), CallStore())
+    meter = stack(Checked(llm, held={}, broken=lambda: error), CallStore())
     with pytest.raises(WriteError, match=r"cannot be written: .*to resume"):
         run(meter.complete(ask()))
     assert (len(llm.requests), meter.usage.failures) == (0, 0)

@@ -102,5 +102,5 @@ def test_languages_have_the_variables_and_keys_of_english(language: str) -> None
 
 
 def test_a_prompt_without_a_translation_is_refused() -> None:
-    with pytest.raises(UsageError, match="rts does not exist in the language de"):
-        Template.load("summeter.evaluators.rating", "rts", PromptFolder.model_validate("de"))
+    with pytest.raises(UsageError, match="yesno does not exist in the language de"):
+        Template.load("summeter.evaluators.rating", "yesno", PromptFolder.model_validate("de"))

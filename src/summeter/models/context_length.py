@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from summeter.models.base import to_bytes
 from summeter.models.contexts import known_context
 from summeter.models.providers import replies
-from summeter.models.providers.http import Exchange, HttpLLM
+from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import Options, Provider, base_urls, find_provider, join
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
@@ -96,7 +96,7 @@ async def _fetch(llm: HttpLLM, url: URL, body: Mapping[str, Any] | None = None) 
 
     Raises ModelError if the answer is not a JSON object with status 200.
     """
-    answer = await llm.exchange(Exchange("GET", url) if body is None else Exchange("POST", url, to_bytes(body)))
+    answer = await (llm.exchange("GET", url) if body is None else llm.exchange("POST", url, to_bytes(body)))
     if answer.status != 200:
         raise ModelError(f"{llm.address} answered {answer.status} to {url.path}")
     return replies.body(answer)

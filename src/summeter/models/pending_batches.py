@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from typing import NamedTuple
 
 from summeter.models.layers.batches import check_address
-from summeter.models.providers.batches import BatchAPI, Tag
+from summeter.models.providers.batches import BatchAPI
 from summeter.models.providers.http import HttpLLM
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
@@ -60,7 +60,7 @@ async def pending_batches(
             known, ids = log.ids, {submission.nonce: submission.id for submission in selected}
             lost = [submission for submission in selected if submission.id is None]
             for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
-                batch = await api.find(Tag(submission.nonce, submission.at, frozenset(submission.keys)), known)
+                batch = await api.find(submission, known)
                 ids[submission.nonce], known = batch, known if batch is None else known | {batch}
             for submission in selected:
                 named = submission.id in only

@@ -8,19 +8,17 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Message, Request
 from summeter.models.layers.balance import Balanced, Server
-from summeter.models.layers.base import Checked
-from summeter.models.layers.batches import Batches, refuse_pending
+from summeter.models.layers.batches import Batches
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
-from summeter.models.layers.cache import Cache, Stored, refuse_after_write_error, replay
+from summeter.models.layers.cache import Cache, Stored, replay
+from summeter.models.layers.checks import Checked
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
-from summeter.models.layers.truncation import check_truncation
 from summeter.models.prices import Prices
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import (
@@ -274,7 +272,17 @@ def bind(
             answering[model] = Stored(model, call_store, model_batches.missing, usage=usage)
             continue
         limits = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(rates)) for llm in servers]
-        checked = [_checked(llm, calls, store) for llm in servers]
+        provider, _ = provider_of(model)
+        checked = [
+            Checked(
+                llm,
+                held={} if calls.batches is None else calls.batches.held(llm.id),
+                broken=lambda: (None if store is None else store.broken) or calls.broken(),
+                truncates=provider.truncates,
+                context=calls.contexts.get(llm.id),
+            )
+            for llm in servers
+        ]
         if len(servers) > 1:
             llm = Balanced(
                 [
@@ -291,13 +299,3 @@ def bind(
         role: BoundLLM(answering[model], calls.settings(role)._replace(fence=fence)) for role, model in models.items()
     }
     return Bound(llms, answering, tuple(batches))
-
-
-def _checked(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
-    """Return the LLM with the checks of requests and replies."""
-    provider = find_provider(llm.id.partition("/")[0])
-    requests = [partial(refuse_after_write_error, lambda: (None if store is None else store.broken) or calls.broken())]
-    if calls.batches is not None and (held := calls.batches.held(llm.id)):
-        requests.insert(0, partial(refuse_pending, held))
-    replies = [partial(check_truncation, calls.contexts.get(llm.id))] if provider and provider.truncates else []
-    return Checked(llm, requests, replies)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import count
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
@@ -20,14 +20,13 @@ from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.budget import CallBudget
 from summeter.models.layers.cache import count_reply
 from summeter.models.layers.formats import FORMATS, KnownFormats, refused_format, with_format
-from summeter.models.providers.batches import MAX_BYTES, BatchAPI, BatchStatus, QueueFull, Tag
+from summeter.models.providers.batches import MAX_BYTES, BatchAPI, BatchStatus, QueueFull
 from summeter.models.tokens import expected
 from summeter.records import (
     AccessError,
     BudgetError,
     CapabilityError,
     ModelError,
-    Parameter,
     PendingCall,
     TransientError,
     UsageError,
@@ -185,17 +184,16 @@ class Batches:
         keys = tuple(call.sent.key for call in calls)
         submission = Submission(uuid4().hex, self.llm.id, self.address, time.time(), keys)
         self.log.submitting(submission)
-        tag = Tag(submission.nonce, submission.at, frozenset(keys))
         self._usage.sent += len(calls)
         self._tell(f"submitting {len(calls)} calls to {self.llm.id}")
 
         async def create(tries: int) -> str:
             # The request may have arrived even though its answer was not received.
-            arrived = await self.api.find(tag, self.log.ids) if tries > 1 else None
+            arrived = await self.api.find(submission, self.log.ids) if tries > 1 else None
             if arrived is not None:
                 return arrived
             try:
-                return await self.api.create(entries, tag)
+                return await self.api.create(entries, submission)
             except TransientError:
                 raise
             except ModelError:
@@ -261,9 +259,8 @@ class Batches:
 
         If the batch is not found, its calls are submitted again.
         """
-        tag = Tag(batch.nonce, batch.at, frozenset(batch.keys))
         for searches in count(1):
-            found = await self._persist("a batch that may have arrived", lambda _: self.api.find(tag, self.log.ids))
+            found = await self._persist("a batch that may have arrived", lambda _: self.api.find(batch, self.log.ids))
             # A new batch may not be listed yet; submitting it again would cost twice.
             if found is not None or searches > MAX_SEARCHES or time.time() - batch.at > SEARCH_PERIOD:
                 break
@@ -381,21 +378,6 @@ class Batches:
     def _give_up(self, request: Request, error: ModelError) -> None:
         self._usage.failures += 1
         self._failures[request.key] = error
-
-
-def refuse_pending(held: Mapping[str, Submission], request: Request) -> None:
-    """Raise UsageError for a call that is in a batch that has not been read, since it would be paid for twice.
-
-    `held` holds the batches by the keys of their calls.
-    """
-    if (submission := held.get(request.key)) is not None:
-        raise UsageError(
-            f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
-            f"{submission.since}) contains calls that would be made again. Run the same command with ",
-            Parameter("batch"),
-            " to fetch its replies; or cancel it with `summeter batches cancel RUN`, fetch its replies, and the other "
-            "calls are made again",
-        )
 
 
 def check_address(log: BatchLog, model: str, address: str) -> None:

@@ -7,8 +7,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from summeter.models.base import LLM, Completion, Request, paid_reply
-from summeter.models.layers.base import Layer
+from summeter.models.base import LLM, Completion, Layer, Request, paid_reply
 from summeter.models.prices import Price
 from summeter.models.tokens import expected
 from summeter.records import BudgetError, ModelError

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from summeter.models.base import LLM, Completion, Request, paid_reply
-from summeter.models.layers.base import Layer
+from summeter.models.base import LLM, Completion, Layer, Request, paid_reply
 from summeter.models.per_loop import PerLoop
 from summeter.records import BudgetError, Parameter, ReplayMiss, SummeterError, UsageError, WriteError
 from summeter.runs.calls import CallStore
@@ -105,14 +104,6 @@ class Cache(Layer):
         committed = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWDED)
         # If another process stored its reply first, both processes use that reply.
         return completion if committed == stored else Completion.model_validate_json(committed)
-
-
-def refuse_after_write_error(broken: Callable[[], Exception | None], _: Request) -> None:
-    """Raise WriteError after a write error, which `broken` returns, or None if there was none."""
-    if (error := broken()) is not None:
-        if isinstance(error, WriteError):
-            raise WriteError(str(error)) from error
-        raise WriteError.of(getattr(error, "filename", None) or "the run", "judgments", error) from error
 
 
 class Stored:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from summeter.models.base import LLM, Completion, Format, Request
-from summeter.models.layers.base import Layer
+from summeter.models.base import LLM, Completion, Format, Layer, Request
 from summeter.records import CapabilityError
 
 FORMATS: tuple[Format, ...] = ("json_schema", "json_object", "text")

@@ -18,8 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from summeter.models.base import LLM, Completion, Request
-from summeter.models.layers.base import Layer
+from summeter.models.base import LLM, Completion, Layer, Request
 from summeter.models.layers.item_timeout import waiting
 from summeter.models.per_loop import PerLoop
 from summeter.models.tokens import expected

@@ -8,8 +8,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from summeter.models.base import LLM, Completion, Request
-from summeter.models.layers.base import Layer
+from summeter.models.base import LLM, Completion, Layer, Request
 from summeter.records import AccessError, OutageError, TransientError, UnreachableError
 from summeter.runs.usage import Usage
 

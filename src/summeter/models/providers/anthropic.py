@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_bytes
 from summeter.models.providers import replies
-from summeter.models.providers.batches import BatchAPI, BatchStatus, Tag
+from summeter.models.providers.batches import BatchAPI, BatchStatus
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.payload import cached_blocks, split_system, without_bounds
+from summeter.runs.batches import Submission
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -113,12 +114,12 @@ class AnthropicBatches(BatchAPI):
     def entry(self, request: Request) -> bytes:
         return to_bytes({"custom_id": request.key, "params": self.llm.payload(request)})
 
-    async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
-        del tag
+    async def create(self, entries: Sequence[bytes], submission: Submission) -> str:
+        del submission
         separators = [b'{"requests":[', *(b"," for _ in entries[1:])]
         # A single join, since the body may be large.
         body = b"".join((*(part for pair in zip(separators, entries, strict=True) for part in pair), b"]}"))
-        return self.id_of(await self.post(self.batches_url(), body))
+        return self.id_of(await self.llm.parsed("POST", self.batches_url(), body))
 
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
         counts, state = _counts(batch), str(batch.get("processing_status"))
@@ -142,20 +143,20 @@ class AnthropicBatches(BatchAPI):
             return self.reply(_STATUS.get(str(error.get("type")), 500), {"type": "error", "error": error}, request)
         raise self.absent(str(kind or "no result in it"), cancelled=kind == "canceled")
 
-    async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """Return the id of the batch that matches the tag by its time and number of requests, or None.
+    async def find(self, submission: Submission, known: frozenset[str]) -> str | None:
+        """Return the id of the batch that matches the submission by its time and number of requests, or None.
 
         Batches have no metadata. If another user's batch matches, its results contain none of our keys.
         """
-        page = await self.get(self.batches_url().update_query({"limit": "1000"}))
+        page = await self.llm.parsed("GET", self.batches_url().update_query({"limit": "1000"}))
         near: dict[str, float] = {}
         for batch in replies.dicts(page.get("data")):
             batch_id = replies.string(batch.get("id"))
             try:
-                delay = datetime.fromisoformat(str(batch.get("created_at"))).timestamp() - tag.at
+                delay = datetime.fromisoformat(str(batch.get("created_at"))).timestamp() - submission.at
             except (ValueError, OverflowError):
                 continue
-            matches = sum(_counts(batch).values()) == len(tag.keys) and -_BEFORE <= delay <= _AFTER
+            matches = sum(_counts(batch).values()) == len(submission.keys) and -_BEFORE <= delay <= _AFTER
             if batch_id is not None and batch_id not in known and matches:
                 near[batch_id] = abs(delay)
         return min(near, key=lambda batch_id: near[batch_id], default=None)

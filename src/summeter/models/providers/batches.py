@@ -13,25 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.models.base import Completion, Request
 from summeter.models.providers import replies
-from summeter.models.providers.http import Exchange, HttpLLM
+from summeter.models.providers.http import HttpLLM
 from summeter.records import ModelError, TransientError
+from summeter.runs.batches import Submission
 
 if TYPE_CHECKING:
     from yarl import URL
 
 MAX_BYTES = 64 * 2**20
 """Maximum size of a batch in bytes, well below the vendors' limits, since a batch is held in memory."""
-
-
-class Tag(NamedTuple):
-    """The identity of a batch: its nonce, its time of submission, and the keys of its requests.
-
-    The time is in seconds since 1970.
-    """
-
-    nonce: str
-    at: float
-    keys: frozenset[str]
 
 
 class BatchStatus(NamedTuple):
@@ -57,8 +47,8 @@ class QueueFull(TransientError):
 class BatchAPI(ABC):
     """The batches of one model; methods raise the same errors as `LLM.complete`.
 
-    `most` is the maximum number of requests in a batch. `has_nonce` is True if batches contain the nonce of their tag,
-    so that `find` cannot return another user's batch.
+    `most` is the maximum number of requests in a batch. `has_nonce` is True if batches contain the nonce of their
+    submission, so that `find` cannot return another user's batch.
     """
 
     most: int
@@ -76,7 +66,7 @@ class BatchAPI(ABC):
         """Return the request as an entry of a batch."""
 
     @abstractmethod
-    async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
+    async def create(self, entries: Sequence[bytes], submission: Submission) -> str:
         """Submit a batch and return its id."""
 
     @abstractmethod
@@ -95,28 +85,22 @@ class BatchAPI(ABC):
         """Return the reply in a result, or raise the error that the result represents."""
 
     @abstractmethod
-    async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """Return the id of the batch with this tag, or None if there is none.
+    async def find(self, submission: Submission, known: frozenset[str]) -> str | None:
+        """Return the id of the batch that was submitted, or None if there is none.
 
         `known` holds the ids of other batches.
         """
 
     async def status(self, batch: str) -> BatchStatus:
         """Return the state of the batch."""
-        return self.status_of(await self.get(self.batches_url(batch)))
+        return self.status_of(await self.llm.parsed("GET", self.batches_url(batch)))
 
     async def cancel(self, batch: str) -> BatchStatus:
         """Cancel the batch and return its state.
 
         Requests that were already answered remain and are charged.
         """
-        return self.status_of(await self.post(self.batches_url(batch, "cancel"), b"{}"))
-
-    async def get(self, url: URL) -> dict[str, Any]:
-        return await self.llm.parsed(Exchange("GET", url))
-
-    async def post(self, url: URL, body: bytes, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-        return await self.llm.parsed(Exchange("POST", url, body, headers))
+        return self.status_of(await self.llm.parsed("POST", self.batches_url(batch, "cancel"), b"{}"))
 
     async def lines(self, url: URL) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Yield the key and the result of each valid line at a URL."""

@@ -12,7 +12,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from summeter.models.base import Completion, Request, attach_reply, to_bytes
 from summeter.models.per_loop import PerLoop
@@ -45,15 +45,6 @@ NOT_REACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNR
 
 UPLOAD_TIMEOUT = 900.0
 """Minimum timeout in seconds of a request that uploads a batch."""
-
-
-class Exchange(NamedTuple):
-    """An HTTP request."""
-
-    method: str
-    url: URL
-    body: bytes | None = None
-    headers: Mapping[str, str] | None = None
 
 
 class HttpLLM(ABC):
@@ -102,7 +93,7 @@ class HttpLLM(ABC):
         otherwise.
         """
         body = to_bytes(self.payload(request))
-        return self.read(await self._within(Exchange("POST", self._url, body), self.options.timeout), request)
+        return self.read(await self._within(self.options.timeout, "POST", self._url, body), request)
 
     def read(self, answer: replies.Answer, request: Request) -> Completion:
         """Return the reply in an answer to the request, or raise the error that the answer represents."""
@@ -172,12 +163,14 @@ class HttpLLM(ABC):
         """Return a result in a batch as if it were the answer to a single call."""
         return self._answer(status, {}, to_bytes(body))
 
-    async def parsed(self, sent: Exchange) -> dict[str, Any]:
+    async def parsed(
+        self, method: str, url: URL, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """Send a request to the batch API and return the JSON object in the answer.
 
         Raises the same errors as calls.
         """
-        answer = await self.exchange(sent)
+        answer = await self.exchange(method, url, body, headers)
         if answer.status != 200:
             raise self._batch_error(answer)
         return replies.body(answer)
@@ -190,13 +183,15 @@ class HttpLLM(ABC):
         base, mark, query = self.endpoint.base_url.partition("?")
         url = join(base.removesuffix("/v1") + mark + query, "health")
         try:
-            return (await self._within(Exchange("GET", url), HEALTH_TIMEOUT)).status < 500
+            return (await self._within(HEALTH_TIMEOUT, "GET", url)).status < 500
         except ModelError:
             return False
 
-    async def exchange(self, sent: Exchange) -> replies.Answer:
+    async def exchange(
+        self, method: str, url: URL, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> replies.Answer:
         """Send any request and return the answer, whatever its status is."""
-        return await self._within(sent, max(UPLOAD_TIMEOUT, self.options.timeout))
+        return await self._within(max(UPLOAD_TIMEOUT, self.options.timeout), method, url, body, headers)
 
     async def lines(self, url: URL) -> AsyncIterator[bytes]:
         """Yield the lines of a long answer as they arrive.
@@ -238,18 +233,20 @@ class HttpLLM(ABC):
 
     # HTTP
 
-    async def _within(self, sent: Exchange, seconds: float) -> replies.Answer:
+    async def _within(
+        self, seconds: float, method: str, url: URL, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> replies.Answer:
         import aiohttp
 
         start = time.perf_counter()
         # Large bodies are streamed, since sending them at once would copy them and block the event loop.
-        body = sent.body if sent.body is None or len(sent.body) <= STREAMED_BYTES else io.BytesIO(sent.body)
+        data = body if body is None or len(body) <= STREAMED_BYTES else io.BytesIO(body)
         chunks, size = [], 0
         try:
             async with asyncio.timeout(seconds):
-                headers = sent.headers or await self.sign(sent.body or b"")
+                headers = headers or await self.sign(body or b"")
                 async with self._sessions.get().request(
-                    sent.method, sent.url, data=body, headers=headers, proxy=self._proxy, allow_redirects=False
+                    method, url, data=data, headers=headers, proxy=self._proxy, allow_redirects=False
                 ) as response:
                     self._reached = True
                     async for chunk in response.content.iter_any():

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_bytes
 from summeter.models.providers import replies
-from summeter.models.providers.batches import BatchAPI, BatchStatus, QueueFull, Tag
+from summeter.models.providers.batches import BatchAPI, BatchStatus, QueueFull
 from summeter.records import AccessError, ModelError
+from summeter.runs.batches import Submission
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -41,9 +42,9 @@ class OpenAIBatches(BatchAPI):
         line = {"custom_id": request.key, "method": "POST", "url": PATH, "body": self.llm.payload(request)}
         return to_bytes(line) + b"\n"
 
-    async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
+    async def create(self, entries: Sequence[bytes], submission: Submission) -> str:
         # multipart/form-data (RFC 7578), with a single join, since the body may be large.
-        boundary = f"summeter-{tag.nonce}"
+        boundary = f"summeter-{submission.nonce}"
         head = (
             f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
             f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{boundary}.jsonl"\r\n'
@@ -51,14 +52,14 @@ class OpenAIBatches(BatchAPI):
         )
         body = b"".join((head.encode(), *entries, f"\r\n--{boundary}--\r\n".encode()))
         content_type = f"multipart/form-data; boundary={boundary}"
-        file = await self.post(self.llm.beside("files"), body, {"Content-Type": content_type})
+        file = await self.llm.parsed("POST", self.llm.beside("files"), body, {"Content-Type": content_type})
         order = {
             "input_file_id": replies.string(file.get("id")),
             "endpoint": PATH,
             "completion_window": WINDOW,
-            "metadata": {NAME: tag.nonce},
+            "metadata": {NAME: submission.nonce},
         }
-        return self.id_of(await self.post(self.batches_url(), to_bytes(order)))
+        return self.id_of(await self.llm.parsed("POST", self.batches_url(), to_bytes(order)))
 
     def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
         state = str(batch.get("status"))
@@ -94,15 +95,15 @@ class OpenAIBatches(BatchAPI):
         why = _words(error, "code", "message") or "no reply in it"
         raise self.absent(replies.shorten(why), cancelled=error.get("code") == "batch_cancelled")
 
-    async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
-        """Return the id of the batch with the tag's nonce, or None if it is not among the account's latest batches."""
+    async def find(self, submission: Submission, known: frozenset[str]) -> str | None:
+        """Return the id of the batch with this nonce, or None if it is not among the account's latest batches."""
         del known
         query = {"limit": str(_PAGE)}
         for _ in range(_PAGES):
-            page = await self.get(self.batches_url().update_query(query))
+            page = await self.llm.parsed("GET", self.batches_url().update_query(query))
             batches = replies.dicts(page.get("data"))
             for batch in batches:
-                if replies.mapping(batch.get("metadata")).get(NAME) == tag.nonce:
+                if replies.mapping(batch.get("metadata")).get(NAME) == submission.nonce:
                     return self.id_of(batch)
             last = replies.string(batches[-1].get("id")) if batches else None
             if not page.get("has_more") or last is None:

@@ -33,6 +33,15 @@ class OpenAICompatible(HttpLLM):
     `provider.dialect` holds the parameter names that the server uses.
     """
 
+    @classmethod
+    def open(cls, provider: Provider, name: str, options: Options) -> Self:
+        """Return the client of the model, whose name is `NAME/MODEL` at a server that the user names."""
+        if not provider.named:
+            return super().open(provider, name, options)
+        server, _, model = name.partition("/")
+        named = Provider(server, provider.address)
+        return cls(provider, name, named.endpoint(options), options, name=model)
+
     def url(self) -> URL:
         return self.beside("chat", "completions")
 
@@ -160,17 +169,6 @@ def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
 def schema_name(name: str | None) -> str:
     """Return a schema name that OpenAI accepts: at most 64 characters, which are letters, digits, _ and -."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name or "reply")[:64]
-
-
-class AnyServer(OpenAICompatible):
-    """A server named by the user: `openai-api/NAME/MODEL`, with NAME_BASE_URL and NAME_API_KEY."""
-
-    @classmethod
-    def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """Return the client of the model `NAME/MODEL`."""
-        server, _, model = name.partition("/")
-        named = Provider(server, provider.address)
-        return cls(provider, name, named.endpoint(options), options, name=model)
 
 
 class Azure(OpenAICompatible):

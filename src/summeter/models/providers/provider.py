@@ -215,7 +215,7 @@ PROVIDERS: dict[str, Provider] = {row.name: row for row in (
     Provider("llamacpp", "http://localhost:8080/v1", hosted=False, context_lookup="llamacpp", truncates=True),
     Provider("lmstudio", "http://localhost:1234/v1", hosted=False, context_lookup="lmstudio", truncates=True),
     Provider(
-        "openai-api", None, "summeter.models.providers.openai_compatible:AnyServer", hosted=False,
+        "openai-api", hosted=False,
         about="openai-api/NAME/MODEL: any other OpenAI-compatible server, NAME_BASE_URL and NAME_API_KEY",
         context_lookup="listed", named=True, truncates=True, dialect=Dialect(batches=True, extra_body=True),
     ),
