@@ -16,6 +16,7 @@ import pytest
 from report import fake_runs as fake
 from report import xss
 
+from summeter.pages.language import page_language
 from summeter.records import UsageError
 from summeter.report import html
 from summeter.runs.run import RunFolder
@@ -236,3 +237,15 @@ def test_settings_and_models_of_one_judge_are_distinguished(tmp_path: Path) -> N
     for name in ("strict=yes", "scripted/two"):
         assert name in ranking
         assert name in strengths.split("By domain")[0]
+
+
+def test_a_page_in_a_right_to_left_language(tmp_path: Path) -> None:
+    run = RunFolder(fake.make(tmp_path / "run").folder)
+    text = html([run], tmp_path / "page.html", language="ar").read_text("utf-8")
+    assert '<html lang="ar" dir="rtl">' in text
+    assert "\u206695.8 %\u2069" in text  # numbers are written from left to right
+    shared = json.loads(text.partition('id="shared">')[2].partition("</script>")[0])
+    assert shared["said"]["entity error"] == page_language("ar").strings["entity error"]
+    assert '<span lang="en" dir="ltr">95% percentile bootstrap' in text
+    with pytest.raises(UsageError, match="no pages in the language 'xx'"):
+        html([run], tmp_path / "page.html", language="xx")

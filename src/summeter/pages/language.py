@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "languages"
 Plural = Literal["zero", "one", "two", "few", "many", "other"]
 """A plural category of Unicode CLDR."""
 Text = str | dict[Plural, str]
-CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # Letters of left-to-right scripts, and numbers
 _LEFT_TO_RIGHT = re.compile(r"[A-Za-z\u00c0-\u052f0-9]")
@@ -32,7 +32,7 @@ _LEFT_TO_RIGHT = re.compile(r"[A-Za-z\u00c0-\u052f0-9]")
 class Language(Record):
     """The texts of a language by key."""
 
-    language: str = Field(pattern=f"^{CODE.pattern}$")
+    language: str = Field(pattern=f"^{_CODE.pattern}$")
     direction: Literal["ltr", "rtl"]
     plurals: tuple[Plural, ...] = Field(min_length=1)
     strings: dict[str, Text]
