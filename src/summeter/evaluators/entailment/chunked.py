@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -21,9 +21,9 @@ from summeter.evaluators.entailment.premises import Floats
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.windows import LEAST, RESERVE
 from summeter.models.prompts import Prompt
-from summeter.models.structured import BoundLLM
+from summeter.models.structured import Answer, BoundLLM
 from summeter.models.tokens import tokens
-from summeter.records import ContextError, Document, Item, Judgment, Parameter
+from summeter.records import ContextError, Document, Item, Judgment, Parameter, ReplyError
 from summeter.text.chunks import runs, tiles
 from summeter.text.spans import Splitter, SummarySentences, TextSpan, ranges_by_source, sentence_spans
 
@@ -34,14 +34,6 @@ SPARE = 300
 Claims = Literal["sentence", "summary"]
 
 _LINES = re.compile(r"\n|[^\n]+")
-
-
-class PairAnswer(NamedTuple):
-    """The value of a pair of a chunk and a claim, the LLM calls about it, and an explanation, which may be empty."""
-
-    value: float | NoVerdict
-    calls: tuple[str, ...]
-    explanation: str = ""
 
 
 class Verdicts(NamedTuple):
@@ -120,23 +112,34 @@ class ClaimChecker(Evaluator):
                         raise ContextError(why, "; choose a smaller `chunk`, or ", option)
                     text = tiles(text, (), room, tokens)[0].text
                     cut[number] = max(cut[number], length - tokens(text))
-                answer = await self.answer(self.question(text, claim), llm)
+                answer = await self.ask(self.question(text, claim), llm)
                 calls[at] = (*calls.get(at, ()), *answer.calls)
-                if isinstance(answer.value, NoVerdict):
-                    where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "
-                    failures[at] = answer.value._replace(reason=f"{where}{answer.value.reason}")
+                where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "
+                if answer.data is None:
+                    failures[at] = NoVerdict(answer.status, f"{where}{answer.reason or 'no usable reply'}")
                     break
-                values[number, at] = answer.value
-                explanations[number, at] = answer.explanation
+                try:
+                    values[number, at], explanations[number, at] = self.verdict(answer.data, answer, llm)
+                except ReplyError as error:
+                    failures[at] = NoVerdict(error.kind, f"{where}{error}")
+                    break
         return Verdicts(values, sum(cut) or None, failures, calls, explanations)
 
     def question(self, document: str, claim: str) -> Prompt:
         """Return the prompt about a pair. Required of judges that ask an LLM."""
         raise NotImplementedError
 
-    async def answer(self, prompt: Prompt, llm: BoundLLM) -> PairAnswer:
+    async def ask(self, prompt: Prompt, llm: BoundLLM) -> Answer[Any]:
         """Ask the LLM about a pair. Required of judges that ask an LLM."""
         raise NotImplementedError
+
+    def verdict(self, data: Any, answer: Answer[Any], llm: BoundLLM) -> tuple[float, str]:
+        """Return the value of a pair and an explanation, which may be empty, from the parsed reply `data`.
+
+        Raises ReplyError if there is no verdict. Default: `data` is the value and the explanation.
+        """
+        value, explanation = data
+        return value, explanation
 
     # --- the same for all ---
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from summeter.evaluators.base import Checkpoint, Role
-from summeter.evaluators.entailment.chunked import ClaimChecker, PairAnswer
-from summeter.evaluators.llm import NoVerdict
+from summeter.evaluators.entailment.chunked import ClaimChecker
 from summeter.evaluators.replies import answer_text, read_tagged
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
-from summeter.models.structured import BoundLLM, Form
+from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import HASH, digest
 
 # The text is part of the LLM's training and must not be changed: USER_PROMPT_OURS of S1s-Z/FaithLens (fda061a), whose
@@ -76,13 +75,9 @@ class FaithLens(ClaimChecker):
         turn = Message(role="user", content=f"{before}{document}{between}{claim}{after}")
         return Prompt("faithlens", digest(USER, HASH), (turn,))
 
-    async def answer(self, prompt: Prompt, llm: BoundLLM) -> PairAnswer:
-        """Return 1 for yes and 0 for no with the explanation, or the reason why there is no verdict."""
-        answer = await llm.ask(prompt, FORM)
-        if answer.data is None:
-            return PairAnswer(NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls)
-        value, explanation = answer.data
-        return PairAnswer(value, answer.calls, explanation)
+    async def ask(self, prompt: Prompt, llm: BoundLLM) -> Answer[tuple[float, str]]:
+        """Return 1 for yes and 0 for no, with the explanation."""
+        return await llm.ask(prompt, FORM)
 
 
 def parse(text: str) -> tuple[float, str]:

@@ -14,12 +14,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, model_validator
 
 from summeter.evaluators.base import Checkpoint, Role
-from summeter.evaluators.entailment.chunked import ClaimChecker, Claims, PairAnswer
-from summeter.evaluators.llm import NoVerdict
+from summeter.evaluators.entailment.chunked import ClaimChecker, Claims
 from summeter.evaluators.replies import answer_text, is_refusal, read_tagged, show
 from summeter.models.base import Message, TokenLogprobs
 from summeter.models.prompts import Prompt
-from summeter.models.structured import BoundLLM, Form
+from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import HASH, ReplyError, UsageError, digest
 
 Release = Literal["3", "3.3", "4.1"]
@@ -129,8 +128,8 @@ class GraniteGuardian(ClaimChecker):
         texts = [self.release, THINK, NO_THINK, CRITERION, SCORING]
         return Prompt("granite_guardian", digest(texts, HASH), turns, extra_body=extra)
 
-    async def answer(self, prompt: Prompt, llm: BoundLLM) -> PairAnswer:
-        """Return the value of the answer with the thoughts, or the reason why there is none.
+    async def ask(self, prompt: Prompt, llm: BoundLLM) -> Answer[float]:
+        """Return 1 if the answer is no, and 0 if it is yes.
 
         Raises UsageError if the name of the model contains another release.
         """
@@ -139,16 +138,14 @@ class GraniteGuardian(ClaimChecker):
             raise UsageError(f"{llm.id} is of release {release}: use granite_guardian[release={release}]")
         read, example = (read_word, "No") if self.release == "3" else (read_score, "<score> no </score>")
         form = Form("granite_guardian", None, read, example=example)
-        answer = await llm.ask(prompt, form, top_logprobs=None if self.think else ALTERNATIVES)
-        if answer.data is None:
-            return PairAnswer(NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls)
-        if self.think:
-            thoughts = re.search(r"<think>(.*?)</think>", answer.text or "", re.DOTALL)
-            return PairAnswer(answer.data, answer.calls, " ".join(thoughts[1].split()) if thoughts else "")
-        try:
-            return PairAnswer(1 - risk(answer.logprobs or ()), answer.calls)
-        except ReplyError as error:
-            return PairAnswer(NoVerdict(error.kind, str(error)), answer.calls)
+        return await llm.ask(prompt, form, top_logprobs=None if self.think else ALTERNATIVES)
+
+    def verdict(self, data: Any, answer: Answer[Any], llm: BoundLLM) -> tuple[float, str]:
+        """Return the answer with the thoughts, or without thoughts the probability of no."""
+        if not self.think:
+            return 1 - risk(answer.logprobs or ()), ""
+        thoughts = re.search(r"<think>(.*?)</think>", answer.text or "", re.DOTALL)
+        return data, " ".join(thoughts[1].split()) if thoughts else ""
 
 
 def read_word(text: str) -> float:

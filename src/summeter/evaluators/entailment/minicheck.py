@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self, assert_never
+from typing import Any, ClassVar, Literal, Self, assert_never
 
 import numpy as np
 from pydantic import model_validator
 
 from summeter.evaluators.base import Checkpoint, Role, Tools
-from summeter.evaluators.entailment.chunked import ClaimChecker, Claims, PairAnswer, Verdicts
+from summeter.evaluators.entailment.chunked import ClaimChecker, Claims, Verdicts
 from summeter.evaluators.entailment.classified import unread
-from summeter.evaluators.llm import NoVerdict
 from summeter.models.base import Message, TokenLogprobs
 from summeter.models.networks import Classify, CountTokens, FirstWord, Framing, softmax
 from summeter.models.prompts import Prompt
-from summeter.models.structured import BoundLLM, Form
+from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import HASH, CapabilityError, ReplyError, digest
 from summeter.text.spans import TextSpan
 
@@ -168,23 +167,20 @@ class MiniCheck(ClaimChecker):
         turns = (Message(role="system", content=SYSTEM), Message(role="user", content=user))
         return Prompt("minicheck", digest([SYSTEM, *USER], HASH), turns)
 
-    async def answer(self, prompt: Prompt, llm: BoundLLM) -> PairAnswer:
-        """Return the probability of yes, or the reason why there is no verdict, and the calls.
+    async def ask(self, prompt: Prompt, llm: BoundLLM) -> Answer[str]:
+        """Return the first token of the reply, with its alternatives."""
+        return await llm.ask(prompt, PLAIN, temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
 
-        Raises CapabilityError if the server returns no log-probabilities.
+    def verdict(self, data: Any, answer: Answer[Any], llm: BoundLLM) -> tuple[float, str]:
+        """Return the probability of yes.
+
+        Raises CapabilityError if the server returned no log-probabilities.
         """
-        answer = await llm.ask(prompt, PLAIN, temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
-        if answer.data is None:
-            return PairAnswer(NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls)
         if answer.logprobs:
-            try:
-                value = probability(answer.logprobs[0])
-            except ReplyError as error:
-                return PairAnswer(NoVerdict(error.kind, str(error)), answer.calls)
-            without = f"the {ALTERNATIVES} most probable first tokens contain no but not yes"
-            return PairAnswer(value, answer.calls, "" if value else without)
-        if not answer.data.strip():
-            return PairAnswer(NoVerdict("unparsed", "the reply is empty"), answer.calls)
+            value = probability(answer.logprobs[0])
+            return value, "" if value else f"the {ALTERNATIVES} most probable first tokens contain no but not yes"
+        if not data.strip():
+            raise ReplyError("the reply is empty", fault="no_json")
         raise CapabilityError(
             f"{llm.id} answered without log-probabilities, which minicheck[llm] requires", lacks="logprobs"
         )
