@@ -57,8 +57,8 @@ class TestValidate:
         assert result.stdout.splitlines() == [
             f"{flat}:2: summary: is empty, which is valid; it is judged `skipped` (warning)",
             f"mine  (hash {load(flat).hash[:12]})",
-            f"1 documents, 2 summaries, 1 sentences (0 summaries with given sentences, else {SPLITTER})",
-            "2 key facts for 1 documents, references for 1; 1 empty summaries",
+            f"1 document, 2 summaries, 1 sentence (0 summaries with given sentences, else {SPLITTER})",
+            "2 key facts for 1 document, references for 1; 1 empty summary",
             "systems: good (1), bad (1)",
             "domains: news (1)",
             "judgment sets: human.raw (9)",

@@ -55,7 +55,7 @@ def test_control_characters_of_texts_are_escaped(tmp_path: Path) -> None:
     )
     for words in (["data", "validate", file], ["data", "show", file], ["data", "show", file, "--doc", "1"]):
         sent = on_a_terminal(*words)
-        assert b"rained" in sent or b"1 documents" in sent
+        assert b"rained" in sent or b"1 document" in sent
         assert b"\x1b[2J" not in sent
         assert b"\x1b]0" not in sent
         assert b"\x07" not in sent

@@ -279,13 +279,14 @@ def shard(
     Commands that get FOLDER as DATA read all its files.
     """
     from summeter.data.exports import write_files
+    from summeter.pages.numbers import count
 
     with _reading(data) as on_read:
         dataset = read_data(data, reading, language=language, on_read=on_read)
     files = write_files(dataset, folder, documents)
     warn(dataset.warnings)
-    size = f"{dataset.document_count:,} documents and {len(dataset):,} summaries"
-    typer.echo(f"{size} in {files:,} file{'' if files == 1 else 's'}\nwritten to {folder}")
+    size = f"{count(dataset.document_count, 'document')} and {count(len(dataset), 'summary', 'summaries')}"
+    typer.echo(f"{size} in {count(files, 'file')}\nwritten to {folder}")
 
 
 @app.command()
@@ -393,17 +394,20 @@ def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
 
 
 def _overview(dataset: Dataset, known: Mapping[str, Any] | None = None) -> list[str]:
-    from summeter.data.overview import counts as count
+    from summeter.data.overview import counts as counts_of
+    from summeter.pages.numbers import count
 
-    counts = count(dataset) if known is None else known
+    counts = counts_of(dataset) if known is None else known
     lines = [f"{counts['name']}{' ' + counts['version'] if counts['version'] else ''}  (hash {counts['hash'][:12]})"]
     lines += [f"{key}: {counts[key]}" for key in ("licence", "citation") if counts[key]]
-    size = f"{counts['documents']} documents, {counts['summaries']} summaries, {counts['sentences']} sentences"
-    lines.append(f"{size} ({counts['given_sentences']} summaries with given sentences, else {counts['splitter']})")
-    facts = f"{counts['key_facts']} key facts for {counts['with_key_facts']} documents"
-    lines.append(f"{facts}, references for {counts['with_references']}; {counts['empty_summaries']} empty summaries")
+    documents, summaries = count(counts["documents"], "document"), count(counts["summaries"], "summary", "summaries")
+    sentences, given = count(counts["sentences"], "sentence"), count(counts["given_sentences"], "summary", "summaries")
+    lines.append(f"{documents}, {summaries}, {sentences} ({given} with given sentences, else {counts['splitter']})")
+    facts = f"{count(counts['key_facts'], 'key fact')} for {count(counts['with_key_facts'], 'document')}"
+    empty = count(counts["empty_summaries"], "empty summary", "empty summaries")
+    lines.append(f"{facts}, references for {counts['with_references']}; {empty}")
     for title in ("systems", "domains", "judgment_sets"):
-        named = ", ".join(f"{name} ({count})" for name, count in counts[title].items()) or "none"
+        named = ", ".join(f"{name} ({number})" for name, number in counts[title].items()) or "none"
         lines.append(f"{title.replace('_', ' ')}: {named}")
     return lines
 

@@ -50,6 +50,7 @@ def list_(
 @output_options()
 def info(run: OldRun, output: Output) -> None:
     """Show the judges of RUN and their progress, its data and its size."""
+    from summeter.pages.numbers import count
     from summeter.runs.inspect import state
     from summeter.tables import Table
 
@@ -58,7 +59,7 @@ def info(run: OldRun, output: Output) -> None:
     if about.reason is not None:
         lines.append(about.reason)
     if about.source is not None and about.hash is not None:
-        size = f"{about.documents:,} documents, {about.summaries:,} summaries"
+        size = f"{count(about.documents, 'document')}, {count(about.summaries, 'summary', 'summaries')}"
         lines.append(f"data: {about.source} ({size}, hash {about.hash[:12]})")
         lines.append(f"started {about.created}, last written {about.updated}")
     if about.counts:

@@ -30,18 +30,20 @@ def money(cost: float | None, reason: str | None) -> str:
 
 def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     """Yield one line with estimated calls, tokens and cost per evaluator, and one with sums."""
+    from summeter.pages.numbers import count
+
     how = ", in batches at batch prices" if any(row.batch for row in rows) else ""
     yield f"Remaining work{how} (tokens are estimates; no data were sent):"
     names = _short_names([(row.judge, row.signature) for row in rows if not row.by_source])
     for row in rows:
-        units = "pairs" if row.unit == "pair" else "summaries"
+        items = count(row.items, "pair") if row.unit == "pair" else count(row.items, "summary", "summaries")
         most = "at most " if row.at_most else ""
         wanted = [f"at most {number:,} inputs through {model}" for model, number in (row.local or {}).items()]
         if row.calls:
-            calls = f"{row.calls} calls, about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
+            calls = f"{count(row.calls, 'call')}, about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
             wanted = [calls, *wanted, money(row.cost, row.reason)]
         name = f"{names[row.signature]}, each source alone" if row.by_source else names[row.signature]
-        yield f"  {name}: {most}{row.items} {units}; {'; '.join(wanted) or 'no model calls'}"
+        yield f"  {name}: {most}{items}; {'; '.join(wanted) or 'no model calls'}"
     asking = [row for row in rows if row.calls]
     if len(asking) > 1:
         why = next((row.reason for row in asking if row.cost is None), None)
