@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.models.local.batcher import halving, padding, plan
+from summeter.models.local.batcher import halving, plan
 from summeter.models.local.classifier import label_order
 from summeter.models.local.names import is_local, locate, parse
 from summeter.models.resolve import resolve
@@ -62,6 +62,12 @@ def test_unknown_labels_are_reported(labels: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="org/nli") as raised:
         label_order({"id2label": labels}, "org/nli")
     assert all(name in str(raised.value) for name in labels.values())
+
+
+def padding(lengths: list[int], batches: list[list[int]]) -> tuple[int, int]:
+    """Return the number of padding tokens in batches, and the number of all tokens."""
+    full = sum(len(batch) * max(lengths[index] for index in batch) for batch in batches)
+    return full - sum(lengths[index] for batch in batches for index in batch), full
 
 
 LENGTHS = st.lists(st.integers(1, 512), max_size=60)

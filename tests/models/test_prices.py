@@ -122,10 +122,11 @@ def test_the_default_file_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("models: [", "is not YAML"), ("a: 1", "write `models:`"), ("models: {x/y: 3}", "per million tokens"),
+    [("models: [", "is not YAML"), ("a: 1", "models: is missing"), ("1", "write `models:`"),
+     ("models: {x/y: 3}", "models.x/y"),
      ("models: {x/y: {input: 1, output: 2}}", "give the date of the price"),
-     ("date: 2026-01-01\nmodels: {x/y: {input: -1, output: 2}}", "x/y: input"),
-     ("date: 2026-01-01\nmodels: {x/y: {input: 1}}", "x/y: output"),
+     ("date: 2026-01-01\nmodels: {x/y: {input: -1, output: 2}}", "x/y.input"),
+     ("date: 2026-01-01\nmodels: {x/y: {input: 1}}", "x/y.output"),
      ("date: 2026-01-01\nmodels: {x/y: {input: 1, output: 2, prise: 3}}", "prise")],
 )  # fmt: skip
 def test_errors_of_a_file_have_a_message(tmp_path: Path, text: str, words: str) -> None:
@@ -137,5 +138,5 @@ def test_errors_of_a_file_have_a_message(tmp_path: Path, text: str, words: str) 
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the price file does not exist"):
+    with pytest.raises(InputError, match=r"none\.yaml"):
         prices(tmp_path / "none.yaml")

@@ -119,7 +119,7 @@ def _hosted() -> Iterator[dict[str, Any]]:
 
     today = datetime.datetime.now(datetime.UTC).date()
     for each in closing_dates().values():
-        told = {key: str(value) if value else None for key, value in each._asdict().items()}
+        told = {key: str(value) if value else None for key, value in each.model_dump().items()}
         yield {**told, "needs": LLM, "state": each.state(today)}
 
 

@@ -11,26 +11,26 @@ import csv
 import datetime
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
 from summeter.data.shipped import shipped_text
+from summeter.records import Record
 
 NOTICE = 90
 """The number of days before its closing date from which a run with a model is preceded by a warning."""
 
 
-class Closing(NamedTuple):
+class Closing(Record):
     """What a vendor says about the end of a model.
 
     `closes` is the closing date. If no date was found, it is None, and `not_before` may be the earliest date that
-    the vendor names. `replacement` is the model that the vendor recommends, or empty. `source` is the page that was
+    the vendor names. `replacement` is the model that the vendor recommends, or None. `source` is the page that was
     read, on the day `read`.
     """
 
     model: str
     closes: datetime.date | None
     not_before: datetime.date | None
-    replacement: str
+    replacement: str | None
     source: str
     read: datetime.date
 
@@ -52,21 +52,8 @@ class Closing(NamedTuple):
 @cache
 def closing_dates() -> dict[str, Closing]:
     """Return what vendors say about the end of their models, by model string."""
-
-    def date(text: str) -> datetime.date | None:
-        return datetime.date.fromisoformat(text) if text else None
-
-    return {
-        row["model"]: Closing(
-            row["model"],
-            date(row["closes"]),
-            date(row["not_before"]),
-            row["replacement"],
-            row["source"],
-            datetime.date.fromisoformat(row["read"]),
-        )
-        for row in csv.DictReader(shipped_text("summeter.models", "closing.csv").splitlines())
-    }
+    rows = csv.DictReader(shipped_text("summeter.models", "closing.csv").splitlines())
+    return {row["model"]: Closing.model_validate({name: text or None for name, text in row.items()}) for row in rows}
 
 
 def closing_warnings(models: Iterable[str], today: datetime.date | None = None) -> list[str]:

@@ -6,9 +6,10 @@ It includes the time of a judge's own code and of the local models that the judg
 from __future__ import annotations
 
 import time
+import types
 from collections.abc import Awaitable, Generator
 from contextvars import ContextVar
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from summeter.runs.usage import Usage
 
@@ -33,35 +34,30 @@ async def timed(spent: Usage, work: Awaitable[T]) -> T:
     """
     token = _CURRENT.set(spent)
     try:
-        return await _Stepped(spent, work)
+        return await _stepped(spent, work)
     finally:
         _CURRENT.reset(token)
 
 
-class _Stepped(Generic[T]):
-    """An awaitable that reads the clock whenever its work resumes or suspends."""
-
-    def __init__(self, spent: Usage, work: Awaitable[T]) -> None:
-        self._spent = spent
-        self._work = work
-
-    def __await__(self) -> Generator[Any, Any, T]:
-        steps = self._work.__await__()
-        error: BaseException | None = None
-        while True:
-            began = time.perf_counter()
-            try:
-                waits = next(steps) if error is None else steps.throw(error)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            finally:
-                self._spent.seconds += time.perf_counter() - began
-            error = None
-            try:
-                yield waits
-            except GeneratorExit:
-                steps.close()
-                raise
-            except BaseException as thrown:  # noqa: BLE001 - passed on to the work
-                error = thrown
+@types.coroutine
+def _stepped(spent: Usage, work: Awaitable[T]) -> Generator[Any, Any, T]:
+    """Await `work`, and read the clock whenever it resumes or suspends."""
+    steps = work.__await__()
+    error: BaseException | None = None
+    while True:
+        began = time.perf_counter()
+        try:
+            waits = next(steps) if error is None else steps.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            spent.seconds += time.perf_counter() - began
+        error = None
+        try:
+            yield waits
+        except GeneratorExit:
+            steps.close()
+            raise
+        except BaseException as thrown:  # noqa: BLE001 - passed on to the work
+            error = thrown

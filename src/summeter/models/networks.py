@@ -214,13 +214,6 @@ def _as_json(type_: Any) -> Codec[Any]:
 INTEGER: Codec[int] = _as_json(int)
 NUMBER: Codec[float] = Codec(lambda value: struct.pack("<d", value), lambda data: float(struct.unpack("<d", data)[0]))
 SINGLES: Codec[Any] = Codec(lambda row: row.astype("<f4").tobytes(), lambda data: np.frombuffer(data, "<f4"))
-DOUBLES: Codec[Any] = Codec(lambda row: row.astype("<f8").tobytes(), lambda data: np.frombuffer(data, "<f8"))
-TEXT: Codec[str] = Codec(str.encode, bytes.decode)
-OFFSETS: Codec[list[tuple[int, int]]] = _as_json(list[tuple[int, int]])
-CLUSTERS: Codec[list[list[tuple[int, int]]]] = _as_json(list[list[tuple[int, int]]])
-TOKEN_LOGITS: Codec[TokenLogits] = Codec(_pack_token_logits, _unpack_token_logits)
-LABELS: Codec[Labels] = _as_json(Labels)
-RATED: Codec[Rated] = _as_json(Rated)
 
 
 # ---- requests ----
@@ -278,7 +271,7 @@ class Classify(NetworkRequest["NDArray[np.float32]"]):
 class FindLabels(NetworkRequest[Labels]):
     """The names of the labels in the config of a sequence classifier."""
 
-    codec = LABELS
+    codec = _as_json(Labels)
     counted = False
 
 
@@ -290,7 +283,7 @@ class ClassifyTokens(NetworkRequest[TokenLogits]):
     if the model does not have `classes` outputs.
     """
 
-    codec = TOKEN_LOGITS
+    codec = Codec(_pack_token_logits, _unpack_token_logits)
     at_once = 512
 
     texts: tuple[str, ...]
@@ -372,7 +365,7 @@ class CompareStates(NetworkRequest[float]):
 class Generate(NetworkRequest[str]):
     """The text that an encoder-decoder generates from a source text."""
 
-    codec = TEXT
+    codec = Codec(str.encode, bytes.decode)
 
     source: tuple[str, ...]
     how: Generation = AS_CONFIGURED
@@ -407,7 +400,7 @@ class FirstWord(NetworkRequest["NDArray[np.float64]"]):
     first token, since the first step cannot distinguish them.
     """
 
-    codec = DOUBLES
+    codec = Codec(lambda row: row.astype("<f8").tobytes(), lambda data: np.frombuffer(data, "<f8"))
 
     source: tuple[str, ...]
     words: tuple[str, ...]
@@ -425,7 +418,7 @@ class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
     A cluster has at least two mentions, which are given as (start, end) in code points.
     """
 
-    codec = CLUSTERS
+    codec = _as_json(list[list[tuple[int, int]]])
 
     text: str
 
@@ -438,7 +431,7 @@ class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
 class Rate(NetworkRequest[Rated]):
     """A trained judge's ratings of a summary."""
 
-    codec = RATED
+    codec = _as_json(Rated)
 
     document: str
     summary: str
@@ -466,7 +459,7 @@ class CountTokens(NetworkRequest[int]):
 class FindTokens(NetworkRequest[list[tuple[int, int]]]):
     """The offsets (start, end) of all tokens of a text before truncation, in code points."""
 
-    codec = OFFSETS
+    codec = _as_json(list[tuple[int, int]])
     counted = False
 
     text: str

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, model_validator
 
-from summeter.records import InputError, Message, Parameter, Record, faults_in
+from summeter.records import Message, Parameter, Record
 
 MILLION = 1_000_000
 VENDORS = {
@@ -116,6 +116,29 @@ class Price(Rates):
         return sum(tokens * rate for tokens, rate in charged) / MILLION
 
 
+def _dated(price: Price) -> Price:
+    if price.date is None:
+        raise ValueError("give the date of the price, here or for the file")
+    return price
+
+
+class PriceFile(Record):
+    """A user's price file; a price without a `date` of its own has that of the file."""
+
+    date: datetime.date | None = None
+    models: dict[str, Annotated[Price, AfterValidator(_dated)]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _date_rows(cls, file: Any) -> Any:
+        if not isinstance(models := file.get("models"), dict):
+            return file
+        dated = {
+            name: {"date": file.get("date"), **row} if isinstance(row, dict) else row for name, row in models.items()
+        }
+        return {**file, "models": dated}
+
+
 class Prices:
     """Prices by model string: those in a user's file (`overrides`), or else the list prices."""
 
@@ -160,32 +183,9 @@ def prices(file: str | Path | None = None) -> Prices:
     path = Path(file) if file is not None else default_file()
     if file is None and not path.is_file():
         return Prices({})
-    from summeter.data.mapping import parse_yaml
+    from summeter.data.mapping import read_model
 
-    try:
-        table = parse_yaml(path.read_text("utf-8"), path)
-    except FileNotFoundError as error:
-        raise InputError.at(path, "the price file does not exist") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(path, f"cannot be read: {error}") from error
-    models = table.get("models") if isinstance(table, dict) else None
-    if not isinstance(models, dict):
-        raise InputError.at(path, "is missing: write `models:` and below it `PROVIDER/MODEL: {...}`", field="models")
-    overrides = {}
-    for name, row in models.items():
-        if not isinstance(row, dict):
-            raise InputError.at(path, "must be {input: USD, output: USD}, per million tokens", field=str(name))
-        fields = {"date": table.get("date"), **row}
-        if fields["date"] is None:
-            raise InputError.at(
-                path, "is missing: give the date of the price, here or for the file", field=f"{name}: date"
-            )
-        try:
-            overrides[str(name)] = Price.model_validate(fields)
-        except ValidationError as error:
-            faults = faults_in(path, None, error)
-            raise InputError([fault._replace(field=f"{name}: {fault.field}") for fault in faults]) from error
-    return Prices(overrides)
+    return Prices(read_model(path, PriceFile, "write `models:` and below it `PROVIDER/MODEL: {...}`").models)
 
 
 @cache

@@ -250,7 +250,10 @@ class Batches:
                 return await work(tries)
             except TransientError as error:
                 if tries > MAX_FAULTS:
-                    raise _gave_up(error, what) from error
+                    raise ModelError(
+                        f"{error}. Gave up waiting for {what}; nothing is lost, and the same command resumes waiting"
+                    ) from error
+                self._tell(f"waiting for {what}: {error}")
                 await self._sleep(max(error.retry_after or 0.0, wait(tries)))
         raise AssertionError("unreachable")
 
@@ -275,21 +278,14 @@ class Batches:
 
     async def _ended(self, batch: Submission) -> BatchStatus:
         """Wait until a batch has ended, and return its status."""
-        faults = 0
         for polls in count(1):
             try:
-                status = await self.api.status(batch.name)
-                faults, state = 0, status.words
-            except TransientError as error:
-                faults, state = faults + 1, f"no answer: {error}"
-                if faults > MAX_FAULTS:
-                    raise _gave_up(error, f"batch {batch.name}") from error
+                status = await self._persist(f"batch {batch.name}", lambda _: self.api.status(batch.name))
             except AccessError as error:
                 raise AccessError(f"{error}. (This was batch {batch.name}, submitted {batch.since})") from error
-            else:
-                if status.ended:
-                    return status
-            self._tell(f"{len(batch.keys)} calls in batch {batch.name}: {state}; since {batch.since}")
+            if status.ended:
+                return status
+            self._tell(f"{len(batch.keys)} calls in batch {batch.name}: {status.words}; since {batch.since}")
             await self._sleep(wait(polls))
         raise AssertionError("unreachable")
 
@@ -388,7 +384,3 @@ def check_address(log: BatchLog, model: str, address: str) -> None:
                 f"batch {submission.name} of this run was submitted to {submission.address}, but the address of "
                 f"{model} is now {address}; give the former base URL, so that the batch can be fetched"
             )
-
-
-def _gave_up(error: TransientError, what: str) -> ModelError:
-    return ModelError(f"{error}. Gave up waiting for {what}; nothing is lost, and the same command resumes waiting")

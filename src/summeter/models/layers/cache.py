@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from summeter.models.base import LLM, Completion, Layer, Request, paid_reply
 from summeter.models.per_loop import PerLoop
@@ -32,14 +33,12 @@ def count_reply(usage: Usage, completion: Completion) -> None:
     usage.tokens_cached += completion.tokens_cached or 0
 
 
+@dataclass(slots=True)
 class _Flight:
     """A call in flight, with the number of its waiters."""
 
-    __slots__ = ("task", "waiters")
-
-    def __init__(self, task: asyncio.Task[Completion]) -> None:
-        self.task = task
-        self.waiters = 0
+    task: asyncio.Task[Completion]
+    waiters: int = 0
 
 
 class Cache(Layer):

@@ -40,16 +40,6 @@ def plan(lengths: Sequence[int], budget: int, *, waste: float = WASTE, most: int
     return batches
 
 
-def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """Return the number of padding tokens in batches, and the number of all tokens including padding.
-
-    >>> padding([3, 10, 3, 9], [[1, 3], [0, 2]])
-    (1, 26)
-    """
-    full = sum(len(batch) * max(lengths[index] for index in batch) for batch in batches)
-    return full - sum(lengths[index] for batch in batches for index in batch), full
-
-
 def halving(batch: Sequence[int], compute: Callable[[Sequence[int]], Sequence[T]]) -> list[T]:
     """Return the results of `compute` for a batch.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -31,21 +31,11 @@ _MODES: dict[str, Mode] = {
 _STAGES = frozenset({"Transformer", "Pooling", "Normalize"})
 
 
-class Pooling(NamedTuple):
-    """How the token states of a text are pooled to one vector.
+def pooling(loaded: LoadedModel) -> tuple[Mode, str, bool]:
+    """Return the pooling, prompt and case of texts from the model's files in the format of sentence-transformers.
 
-    `prompt` is prepended to each text. If `lower` is True, texts are converted to lower case first.
-    """
-
-    mode: Mode = "mean"
-    prompt: str = ""
-    lower: bool = False
-
-
-def pooling(loaded: LoadedModel) -> Pooling:
-    """Return the pooling that the model's files in the format of sentence-transformers specify.
-
-    The default is the mean of all tokens.
+    The default pooling is the mean of all tokens. The prompt is prepended to each text. The last value says whether
+    texts are first converted to lower case.
 
     Raises UsageError if the pooling or a module in these files is not supported.
     """
@@ -69,16 +59,16 @@ def pooling(loaded: LoadedModel) -> Pooling:
     config = maybe_json(folder / "config_sentence_transformers.json")
     prompt = (config.get("prompts") or {}).get(config.get("default_prompt_name") or "", "")
     lower = bool(maybe_json(folder / "sentence_bert_config.json").get("do_lower_case"))
-    return Pooling(known[0] if known else "mean", prompt, lower)
+    return known[0] if known else "mean", prompt, lower
 
 
 def embed(loaded: LoadedModel, requests: Sequence[Embed], usage: Usage) -> list[Floats]:
     """Return the embedding of each text as a unit vector."""
-    settings = loaded.once(pooling)
-    texts = [settings.prompt + (request.text.lower() if settings.lower else request.text) for request in requests]
+    mode, prompt, lower = loaded.once(pooling)
+    texts = [prompt + (request.text.lower() if lower else request.text) for request in requests]
 
     def compute(batch: Batch) -> list[Floats]:
-        return list(pooled(loaded.backend.hidden(*batch, layers(loaded)), batch.mask, settings.mode))
+        return list(pooled(loaded.backend.hidden(*batch, layers(loaded)), batch.mask, mode))
 
     return loaded.run(loaded.tokens.texts(texts), usage, compute)
 

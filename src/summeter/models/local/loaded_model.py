@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Architecture, Runtime, choose_runtime, load
-from summeter.models.local.batcher import halving, padding, plan
+from summeter.models.local.batcher import halving, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Batch, Input, Tokens, load_tokens
 from summeter.runs.usage import Usage
@@ -106,13 +106,12 @@ class LoadedModel:
         `compute` is called with the indices of each batch. `lengths` holds the lengths of the inputs in tokens.
         """
         batches = plan(lengths, self.budget, most=1 if self.runtime.alone else None)
-        padded, full = padding(lengths, batches)
         results: dict[int, T] = {}
         for batch in batches:
             checkpoint()
             results.update(zip(batch, halving(batch, compute), strict=True))
-        usage.padding += padded
-        usage.tokens += full - padded
+        usage.tokens += sum(lengths)
+        usage.padding += sum(len(batch) * max(lengths[index] for index in batch) for batch in batches) - sum(lengths)
         return [results[index] for index in range(len(lengths))]
 
     @property

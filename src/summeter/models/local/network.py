@@ -29,11 +29,10 @@ Compute = Callable[[Sequence[AnyRequest]], Sequence[Any]]
 
 @dataclass
 class _Queue:
-    """The requests of one class that are waiting in one event loop."""
+    """The requests of one class in one event loop; those that wait have the usage to which their time is added."""
 
-    waiting: dict[bytes, AnyRequest] = field(default_factory=dict)
+    waiting: dict[bytes, tuple[AnyRequest, Usage | None]] = field(default_factory=dict)
     flights: dict[bytes, asyncio.Future[Any]] = field(default_factory=dict)
-    asked_by: dict[bytes, Usage | None] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
 
 
@@ -99,8 +98,7 @@ class LocalNetwork:
             # Retrieves the error, so that asyncio does not report it if there are no waiters.
             flight.add_done_callback(lambda done: done.cancelled() or done.exception())
             queue.flights[key] = flight
-            queue.waiting[key] = request
-            queue.asked_by[key] = current_usage()
+            queue.waiting[key] = request, current_usage()
             if queue.task is None or queue.task.done():
                 queue.task = asyncio.get_running_loop().create_task(self._serve(queue, request.at_once))
         return queue.flights[key]
@@ -115,8 +113,7 @@ class LocalNetwork:
                     unchanged = unchanged + 1 if len(queue.waiting) == size else 0
                     size = len(queue.waiting)
                 keys = list(queue.waiting)[:at_once]
-                requests = [queue.waiting.pop(key) for key in keys]
-                asked_by = [queue.asked_by.pop(key) for key in keys]
+                requests, asked_by = zip(*(queue.waiting.pop(key) for key in keys), strict=True)
                 began = time.perf_counter()
                 try:
                     results = await asyncio.to_thread(self._work, keys, requests)

@@ -102,8 +102,11 @@ class HttpLLM(ABC):
         completion = completion.model_copy(
             update={"seconds": answer.seconds, "format": request.format, **self._redacted(completion)}
         )
-        with attach_reply(completion):
-            return replies.checked(completion, request)
+        answered = completion.text and not completion.refusal
+        if answered and request.top_logprobs is not None and completion.logprobs is None:
+            with attach_reply(completion):
+                raise replies.capability_error(self.id, "logprobs", f"{self.id} answered without log-probabilities")
+        return completion
 
     async def close(self) -> None:
         session = self._sessions.pop()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypedDict, cast
 
-from summeter.models.base import Completion, Request
+from summeter.models.base import Request
 from summeter.records import AccessError, CapabilityError, ContextError, Message, ModelError, Parameter, TransientError
 from summeter.runs.calls import token_count
 
@@ -83,16 +83,6 @@ def body(answer: Answer) -> dict[str, Any]:
 def without(answer: Answer, what: str) -> TransientError:
     """Return the error for a reply that lacks the required part `what`."""
     return TransientError(f"{answer.model}: {answer.address} sent a reply without {what}: {_excerpt(answer)}")
-
-
-def checked(completion: Completion, request: Request) -> Completion:
-    """Return the completion unchanged, after checking it.
-
-    Raises CapabilityError if log-probabilities were requested but are missing.
-    """
-    if request.top_logprobs is None or completion.logprobs is not None or completion.refusal or not completion.text:
-        return completion
-    raise capability_error(request.model, "logprobs", f"{request.model} answered without log-probabilities")
 
 
 def capability_error(model: str, what: str, head: str | None = None) -> CapabilityError:
