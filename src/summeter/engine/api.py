@@ -137,6 +137,11 @@ async def evaluate_async(
             )
         executor.check()
     alone = [plan.by_source() for plan in plans] if settings.by_source else []
+    earlier = None if replay is None else Path(replay) / BY_SOURCE
+    if alone and earlier is not None and not (earlier / MANIFEST).exists():
+        raise UsageError(
+            f"{replay} contains no judgments of single sources; replay it without ", Parameter("by_source")
+        )
     for plan in plans:
         is_new = not folder.exists()
         try:
@@ -146,7 +151,7 @@ async def evaluate_async(
                 shutil.rmtree(folder)
             raise
     if alone:
-        inside, earlier = folder / BY_SOURCE, None if replay is None else Path(replay) / BY_SOURCE
+        inside = folder / BY_SOURCE
         copy_stores(folder, inside)  # calls that both need, such as for the claims of a summary, are made once
         for plan in alone:
             before = None if earlier is None else read_manifest(earlier)
