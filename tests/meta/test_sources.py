@@ -146,6 +146,16 @@ def test_a_missing_verdict_of_a_source_is_not_a_verdict(news: tuple[list[dict[st
     }
 
 
+def test_without_any_verdict_of_a_source_nothing_is_counted_or_said_of_the_judge(
+    news: tuple[list[dict[str, Any]], str], tmp_path: Path
+) -> None:
+    rows, judge = news
+    Path(judge.removeprefix("scripted/")).write_text('{"reply": "no idea"}\n')
+    study = sources(evaluate(rows, "finesure.fact_check", models=judge, out=tmp_path / "run", by_source=True))
+    assert {(row.value, row.n, row.status) for row in study} == {(None, 0, "undefined")}
+    assert study.one(statistic="conflict").reason == "all values missing"
+
+
 def test_merged_and_replayed_runs_keep_the_judgments_of_single_sources(
     news: tuple[list[dict[str, Any]], str], tmp_path: Path
 ) -> None:
@@ -180,3 +190,8 @@ def test_data_without_several_sources_and_runs_without_by_source_are_refused(tmp
     evaluate(rows, "support", out=tmp_path / "run")
     with pytest.raises(UsageError, match="by_source"):
         sources(tmp_path / "run")
+    several = [{"document": [{"id": "a", "text": "It rained."}, {"id": "b", "text": "It snowed."}], "summary": "Rain."}]
+    evaluate(several, "support", out=tmp_path / "several")
+    with pytest.raises(UsageError, match="no judgments of single sources"):
+        evaluate(several, replay=tmp_path / "several", out=tmp_path / "again", by_source=True)
+    assert not (tmp_path / "again").exists()

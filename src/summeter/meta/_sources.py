@@ -127,8 +127,8 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
         for level, units in by_level.items():
             units.sort(key=lambda unit: OUTCOMES.index(unit.outcome))
             about = {**both.fields(question), "level": level}
-            judged = (each for unit in units for each in unit.alone.values() if each is not None)
-            untold = None if any(each.contradicted is not None for each in judged) else UNTOLD
+            judged = [each for unit in units for each in unit.alone.values() if each is not None]
+            untold = UNTOLD if judged and all(each.contradicted is None for each in judged) else None
             shares += _shares(both, about, units, options, untold)
             listed += (_listed(*texts, about, unit) for unit in units[: options.most])
             notes.append(_sentence(about, units, untold))
@@ -236,8 +236,10 @@ def _listed(together: Texts, alone: Texts, about: Mapping[str, Any], unit: _Stat
         "columns": ["document", "text", "outcome", "supported_by", "contradicted_by"],
     }
     judged = sum(each is not None for each in unit.alone.values())
+    unknown = {} if judged else {"status": "undefined", "reason": "no source has a judgment"}
     return Row(
-        **about, study=UNITS, statistic="supporting_sources", value=len(unit.supporting), n=judged,
+        **about, **unknown, study=UNITS, statistic="supporting_sources", n=judged,
+        value=len(unit.supporting) if judged else None,
         missing=len(unit.alone) - judged, system=system, details=details,
     )  # fmt: skip
 

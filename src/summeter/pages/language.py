@@ -81,7 +81,10 @@ class Language(Record):
                 return None
             values: dict[str, object] = {name: self.shown(value) for name, value in text.values.items()}
         else:  # a pattern that joins texts, all of which need a translation if they contain words
-            values = {name: self.phrase(part) for name, part in text.values.items() if isinstance(part, str)}
+            values = {
+                name: self.phrase(part) if isinstance(part, str) else self.shown(part)
+                for name, part in text.values.items()
+            }
             if None in values.values():
                 return None
         return self.form(text.pattern, text.values.get("n")).format(**values)
