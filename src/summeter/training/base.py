@@ -12,8 +12,8 @@ from pydantic import Field, field_validator
 from summeter.data.dataset import Dataset
 from summeter.engine.progress import Progress
 from summeter.records import Record, digest
-from summeter.training.ratings import LABELS, Ratings
-from summeter.training.split import Partition, Split
+from summeter.training.ratings import LABELS, Ratings, scale_ends
+from summeter.training.split import Split, split_texts, subset_masks
 from summeter.training.work import Work
 
 
@@ -34,19 +34,23 @@ class Trained(NamedTuple):
 class Task(ABC):
     """A training whose settings and data have been read and checked.
 
-    `how` are the settings, `data` the dataset, `ratings` its human ratings, and `partition` its subsets. `key` is a
+    `how` are the settings, `data` the dataset, `ratings` its human ratings, `ends` the ends of the scale of each
+    aspect, `partition` the subsets of the documents, and `rows` the mask of the summaries in each subset. `key` is a
     digest of everything that affects the result (settings, data, weights); an interrupted training is resumed if its
     key is the same. `test` is the hash of the test set, or None if the test set is not evaluated. `space` is the
     approximate disk space that the training needs, in bytes.
     """
 
-    how: Training
-    data: Dataset
-    ratings: Ratings
-    partition: Partition
     key: str
     test: str | None
     space: int = 0
+
+    def __init__(self, how: Training, data: Dataset, ratings: Ratings) -> None:
+        self.how, self.data, self.ratings = how, data, ratings
+        self.ends = {aspect: scale_ends(ratings, aspect, how.scale) for aspect in ratings.aspects}
+        self.partition = split_texts(ratings.texts, how.split, ratings.domains)
+        items = [(row.document_id, row.system) for row in ratings.summaries]
+        self.rows = subset_masks(self.partition, how.split, items)
 
     @abstractmethod
     def train(self, work: Work, show: Progress) -> Trained:

@@ -43,9 +43,9 @@ from summeter.training.base import Task, Trained, Training
 from summeter.training.card import Card, card_of
 from summeter.training.figures import Figure, figures
 from summeter.training.linear import PENALTIES, calibrated, cross_fit, need_sklearn
-from summeter.training.ratings import FEWEST, Ratings, read_ratings, scale_ends
+from summeter.training.ratings import FEWEST, Ratings, read_ratings
 from summeter.training.regression import load_data
-from summeter.training.split import fold_of, split_texts, subset_masks
+from summeter.training.split import fold_of
 from summeter.training.work import Work
 
 
@@ -107,8 +107,7 @@ class FusedTask(Task):
     how: FusedTraining
 
     def __init__(self, how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> None:
-        self.how, self.data = how, data
-        self.ratings = read_ratings(data, how.aspects, how.labels)
+        super().__init__(how, data, read_ratings(data, how.aspects, how.labels))
         for run in runs:
             run.check_data(data, "A fused judge needs judgments of the rated summaries")
         self.sources = _sources(how, data, runs)
@@ -116,11 +115,7 @@ class FusedTask(Task):
             aspect: "logistic" if np.isin(votes[~np.isnan(votes)], (0, 1)).all() else "linear"
             for aspect, votes in self.ratings.votes.items()
         }
-        self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
-        self.partition = split_texts(self.ratings.texts, how.split, self.ratings.domains)
-        items = [(row.document_id, row.system) for row in self.ratings.summaries]
-        masks = subset_masks(self.partition, how.split, items)
-        self.test_rows, self.fit_rows = masks["test"], masks["train"] | masks["dev"]
+        self.test_rows, self.fit_rows = self.rows["test"], self.rows["train"] | self.rows["dev"]
         self.has_test = how.look_at_test and bool(self.test_rows.any())
         _check_size(self.ratings, self.fit_rows, self.test_rows if self.has_test else None, "ratings")
         ratings = [[aspect, np.nan_to_num(votes, nan=-1e9).tolist()] for aspect, votes in self.ratings.votes.items()]

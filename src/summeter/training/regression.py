@@ -40,8 +40,8 @@ from summeter.training.network import (
     train_head,
     train_network,
 )
-from summeter.training.ratings import check_sizes, read_ratings, scale_ends
-from summeter.training.split import FITTED, split_texts, subset_masks
+from summeter.training.ratings import check_sizes, read_ratings
+from summeter.training.split import FITTED
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
@@ -182,8 +182,8 @@ class RegressionTask(Task):
     how: Regression
 
     def __init__(self, how: Regression, data: Dataset, backbone: LoadedModel, known: Mapping[str, AspectDef]) -> None:
-        self.how, self.data, self.backbone = how, data, backbone
-        self.ratings = read_ratings(data, how.aspects, how.labels, span_free=how.span_free)
+        super().__init__(how, data, read_ratings(data, how.aspects, how.labels, span_free=how.span_free))
+        self.backbone = backbone
         self.prompts: dict[str, str] = {}
         for aspect in self.ratings.aspects if how.input == "geval" else ():
             if aspect not in known:
@@ -192,10 +192,6 @@ class RegressionTask(Task):
                     "in a YAML file and set aspect_file, or remove it from aspects"
                 )
             self.prompts[aspect] = prompt_template(known[aspect])
-        self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
-        self.partition = split_texts(self.ratings.texts, how.split, self.ratings.domains)
-        items = [(row.document_id, row.system) for row in self.ratings.summaries]
-        self.rows = subset_masks(self.partition, how.split, items)
         counts = {subset: self.documents(rows) for subset, rows in self.rows.items()}
         check_sizes(counts, test=how.look_at_test)
         for aspect in self.ratings.aspects:
