@@ -68,12 +68,12 @@ class Match(NamedTuple):
 class Alignment(NamedTuple):
     """A parsed reply.
 
-    It contains one match per key fact, or `released`, the result of the released parser.
+    It contains one match per key fact, or `released`, the result of the released parser (`legacy.parse_alignment`).
     """
 
     facts: KeyFacts
     matches: tuple[Match, ...] = ()
-    released: legacy.Alignment | None = None
+    released: tuple[list[int], set[int]] | None = None
 
 
 class Align(LLMJudge[Alignment]):
@@ -183,10 +183,10 @@ class Align(LLMJudge[Alignment]):
 
         The number of answers is not checked. Raises ReplyError if there is no answer.
         """
-        released = legacy.parse_alignment(text)
-        if not released.present:
+        present, lines = legacy.parse_alignment(text)
+        if not present:
             raise ReplyError(f"the released parser found no answer in {show(text)}", fault="no_json")
-        return Alignment(_facts(data), released=released)
+        return Alignment(_facts(data), released=(present, lines))
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """Return one expected judgment per key fact and one per sentence.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 from summeter.records.taxonomy import NO_ERROR
 
@@ -20,13 +20,6 @@ _ERRORS = (
 )  # fmt: skip
 # Everything that parsing a literal and its fields can raise; the released code caught all exceptions.
 _ANY = (ValueError, SyntaxError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError)
-
-
-class Alignment(NamedTuple):
-    """The result of the released alignment parser: 0 or 1 per item, and all line numbers."""
-
-    present: list[int]
-    lines: set[int]
 
 
 def parse_fact_check(output: str) -> list[str]:
@@ -62,8 +55,8 @@ def parse_fact_check(output: str) -> list[str]:
         return []
 
 
-def parse_alignment(output: str) -> Alignment:
-    """Return the alignment as read by the released parser, without items if that parser fails."""
+def parse_alignment(output: str) -> tuple[list[int], set[int]]:
+    """Return 0 or 1 per item and all line numbers as read by the released parser, both empty if that parser fails."""
     text = output.replace("```", "")
     try:
         entries = _literal(text[text.find("[") :])
@@ -74,8 +67,8 @@ def parse_alignment(output: str) -> Alignment:
             for number in entry["line number"]
         }
     except _ANY:
-        return Alignment([], set())
-    return Alignment(present, lines)
+        return [], set()
+    return present, lines
 
 
 def _literal(text: str) -> Any:
