@@ -138,7 +138,7 @@ def test_another_checkpoint_is_refused_and_nothing_is_written(roberta: Path, fol
     encoder, _ = alignscore(roberta, tmp_path / "a.ckpt")
     with pytest.raises(UsageError, match="needs a roberta model"):
         convert("alignscore", tmp_path / "a.ckpt", tmp_path / "out", folders / "bert")
-    with pytest.raises(UsageError, match="not a checkpoint of a3cu: bert"):
+    with pytest.raises(UsageError, match=r"not a checkpoint of a3cu .*bert"):
         convert("a3cu", tmp_path / "a.ckpt", tmp_path / "out", folders / "encoder")
     state = torch.load(tmp_path / "a.ckpt", weights_only=True)
     del state["state_dict"]["base_model.embeddings.LayerNorm.weight"]

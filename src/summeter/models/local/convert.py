@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,30 +27,33 @@ _TOKENIZER = (
 
 
 class ConvertedModel(NamedTuple):
-    """A folder to write.
+    """A model to write, with one of the heads in the checkpoint.
 
-    `name` is the name of the folder in the target folder ("" for the target folder itself), `class_` is the
-    transformers class, and `config` holds the entries of the config that differ from those of the base model.
+    `prefixes` maps the beginnings of tensor names in the checkpoint to those in transformers; the first that matches is
+    replaced, None leaves a tensor out, and tensors without a match are left out too. `labels` holds the names of the
+    outputs.
     """
 
-    name: str
-    class_: str
-    tensors: Tensors
-    config: Mapping[str, Any]
+    prefixes: Mapping[str, str | None]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Release:
     """A kind of checkpoint that can be converted.
 
-    `about` is its description, and `models` the function that converts its tensors.
+    `about` is its description, `class_` the transformers class, and `models` the models to write by the name of their
+    folder in the target folder ("" for the target folder itself). `adapt` changes renamed tensors where more than
+    their names differ.
     """
 
     about: str
     base: str
     code_licence: str
     weight_licence: str
-    models: Callable[[Tensors], list[ConvertedModel]]
+    class_: str
+    models: Mapping[str, ConvertedModel]
+    adapt: Callable[[Tensors], None] = lambda _: None
 
 
 def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[Path]:
@@ -75,14 +78,14 @@ def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[
             Parameter("base"),
         )
     config = read_json(source / CONFIG)
-    models = release.models(_tensors(file))
+    tensors = _tensors(file)
     digest = file_hash(file)
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        for model in models:
-            _write(model, config, source, temporary / model.name, kind)
-            form = f"{model.class_}{f', head {model.name}' if model.name else ''}"
+        for name, model in release.models.items():
+            _write(kind, model, tensors, config, source, temporary / name)
+            form = f"{release.class_}{f', head {name}' if name else ''}"
             card = (
                 f"---\nlicense: {json.dumps(release.weight_licence)}\n---\n\n# {release.about}\n\n"
                 f"Written by `summeter models convert {kind}` as {form}.\n\n"
@@ -90,13 +93,13 @@ def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[
                 f"- licence of the weights: {release.weight_licence}\n"
                 f"- licence of the released code: {release.code_licence}\n"
             )
-            (temporary / model.name / "README.md").write_text(card, "utf-8")
+            (temporary / name / "README.md").write_text(card, "utf-8")
         temporary.chmod(0o755)
         temporary.rename(out)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return [out / model.name for model in models]
+    return [out / name for name in release.models]
 
 
 def _tensors(file: Path) -> Tensors:
@@ -136,22 +139,34 @@ def _tensors(file: Path) -> Tensors:
     return tensors
 
 
-def _write(model: ConvertedModel, config: Mapping[str, Any], source: Path, folder: Path, kind: str) -> None:
+def _write(
+    kind: str, model: ConvertedModel, tensors: Tensors, config: Mapping[str, Any], source: Path, folder: Path
+) -> None:
     try:
         import torch
         import transformers
     except ImportError as error:
         raise InstallError.missing(f"{error.name or 'torch'} (converting checkpoints)", "torch") from error
-    class_ = getattr(transformers, model.class_)
+    release = RELEASES[kind]
+    class_ = getattr(transformers, release.class_)
     if config.get("model_type") != class_.config_class.model_type:
         raise UsageError(
             f"the base in {source} is a {config.get('model_type')} model, but {kind} needs a "
             f"{class_.config_class.model_type} model"
         )
-    new_config = class_.config_class.from_dict({**config, **model.config, "architectures": [model.class_]})
+    labels = {"id2label": dict(enumerate(model.labels)), "label2id": {name: n for n, name in enumerate(model.labels)}}
+    changed = {**(labels if model.labels else {}), "architectures": [release.class_]}
+    new_config = class_.config_class.from_dict({**config, **changed})
+    renamed: Tensors = {}
+    for name, value in tensors.items():
+        old = next((old for old in model.prefixes if name.startswith(old)), None)
+        new = None if old is None else model.prefixes[old]
+        if old is not None and new is not None:
+            renamed[new + name.removeprefix(old)] = value
+    release.adapt(renamed)
     with torch.device("meta"):
         expected = {name: tuple(value.shape) for name, value in class_(new_config).state_dict().items()}
-    found = {name: tuple(value.shape) for name, value in model.tensors.items() if not name.endswith("position_ids")}
+    found = {name: tuple(value.shape) for name, value in renamed.items() if not name.endswith("position_ids")}
     faults = [
         *(f"{name} is missing" for name in expected if name not in found),
         *(f"{name} is unknown" for name in found if name not in expected),
@@ -168,117 +183,68 @@ def _write(model: ConvertedModel, config: Mapping[str, Any], source: Path, folde
         )
     transformers.utils.logging.disable_progress_bar()
     network = class_(new_config)
-    network.load_state_dict({name: model.tensors[name].float() for name in found})
+    network.load_state_dict({name: renamed[name].float() for name in found})
     network.save_pretrained(folder)
     for name in _TOKENIZER:
         if (source / name).is_file():
             shutil.copy(source / name, folder / name)
 
 
-def _renamed(tensors: Tensors, prefixes: Sequence[tuple[str, str]]) -> Tensors:
-    """Return the tensors whose names begin with an old prefix, under names with the new prefix.
-
-    If several old prefixes match, the first one is replaced.
-    """
-    renamed = {}
-    for name, value in tensors.items():
-        for old, new in prefixes:
-            if name.startswith(old):
-                renamed[new + name.removeprefix(old)] = value
-                break
-    return renamed
-
-
-def _need(tensors: Tensors, names: Sequence[str], kind: str) -> None:
-    missing = [name for name in names if name not in tensors]
-    if missing:
-        first = ", ".join(list(tensors)[:3])
-        raise UsageError(f"this is not a checkpoint of {kind}: {', '.join(missing)} missing (its first names: {first})")
-
-
-def _alignscore(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert an encoder with three heads, without the pretraining head (`mlm_head`)."""
-    layers = {"nli": ("tri_layer", 3), "bin": ("bin_layer", 2), "reg": ("reg_layer", 1)}
-    names = [f"{layer}.weight" for layer, _ in layers.values()]
-    _need(tensors, ["base_model.pooler.dense.weight", *names], "alignscore")
-    labels = {
-        "nli": {0: "entailment", 1: "neutral", 2: "contradiction"},
-        "bin": {0: "not aligned", 1: "aligned"},
-        "reg": {0: "alignment"},
-    }
-    return [
-        ConvertedModel(
-            name,
-            "RobertaForSequenceClassification",
-            _renamed(
-                tensors,
-                (
-                    ("base_model.pooler.dense.", "classifier.dense."),
-                    ("base_model.", "roberta."),
-                    (f"{layer}.", "classifier.out_proj."),
-                ),
-            ),
-            _labels(labels[name]),
-        )
-        for name, (layer, _) in layers.items()
-    ]
-
-
-def _a3cu(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert an encoder with a regression on the first token, without the unused pooler."""
-    _need(tensors, ["bert.embeddings.word_embeddings.weight", "linear.weight"], "a3cu")
-    used = {name: value for name, value in tensors.items() if not name.startswith("bert.pooler.")}
-    renamed = _renamed(used, (("linear.", "classifier."), ("bert.", "bert.")))
-    return [ConvertedModel("", "BertForTokenClassification", renamed, _labels({0: "a3cu"}))]
-
-
-def _dae(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert an encoder with a layer over (child, head) pairs to one with a layer over tokens.
+def _split_arcs(tensors: Tensors) -> None:
+    """Change the layer of DAE over (child, head) pairs to one over tokens.
 
     The logits of an arc are the first two outputs of the child plus the last two outputs of the head.
     """
     import torch
 
-    layer = "dep_label_classifier"
-    _need(tensors, ["electra.embeddings.word_embeddings.weight", f"{layer}.weight", f"{layer}.bias"], "dae")
-    weight, bias = tensors[f"{layer}.weight"], tensors[f"{layer}.bias"]
-    size = weight.shape[1] // 2
-    if weight.shape[0] != 2 or weight.shape[1] % 2:
-        raise UsageError(f"this is not a checkpoint of dae: {layer}.weight has shape {tuple(weight.shape)}")
-    renamed = _renamed(tensors, (("electra.", "electra."),))
-    renamed["classifier.weight"] = torch.cat([weight[:, :size], weight[:, size:]])
-    renamed["classifier.bias"] = torch.cat([bias, torch.zeros_like(bias)])
-    labels = {0: "child not entailed", 1: "child entailed", 2: "head not entailed", 3: "head entailed"}
-    return [ConvertedModel("", "ElectraForTokenClassification", renamed, _labels(labels))]
+    weight, bias = tensors.get("classifier.weight"), tensors.get("classifier.bias")
+    if weight is not None and bias is not None and weight.shape[1] % 2 == 0:
+        tensors["classifier.weight"] = torch.cat(weight.chunk(2, dim=1))
+        tensors["classifier.bias"] = torch.cat([bias, torch.zeros_like(bias)])
 
 
-def _bartscore(tensors: Tensors) -> list[ConvertedModel]:
-    _need(tensors, ["model.shared.weight"], "bartscore")
-    return [ConvertedModel("", "BartForConditionalGeneration", dict(tensors), {})]
+def _embed_twice(tensors: Tensors) -> None:
+    """Give the encoder of T5 the shared embeddings, which HHEM's checkpoint contains once."""
+    if (shared := tensors.get("transformer.shared.weight")) is not None:
+        tensors.setdefault("transformer.encoder.embed_tokens.weight", shared)
 
 
-def _hhem(tensors: Tensors) -> list[ConvertedModel]:
-    """Convert the encoder of T5 with two outputs per token, of which the first token's are used."""
-    _need(tensors, ["t5.transformer.shared.weight", "t5.classifier.weight"], "hhem")
-    renamed = _renamed(tensors, (("t5.", ""),))
-    renamed.setdefault("transformer.encoder.embed_tokens.weight", renamed["transformer.shared.weight"])
-    return [ConvertedModel("", "T5ForTokenClassification", renamed, _labels({0: "hallucinated", 1: "consistent"}))]
-
-
-def _labels(names: Mapping[int, str]) -> dict[str, Any]:
-    return {"id2label": dict(names), "label2id": {name: index for index, name in names.items()}}
+def _align(layer: str, *labels: str) -> ConvertedModel:
+    """Return a model with one of AlignScore's heads, without the pretraining head (`mlm_head`)."""
+    pooler = {"base_model.pooler.dense.": "classifier.dense.", "base_model.": "roberta."}
+    return ConvertedModel({**pooler, f"{layer}.": "classifier.out_proj."}, labels)
 
 
 RELEASES: dict[str, Release] = {
     "alignscore": Release(
-        "AlignScore (Zha et al., ACL 2023)", "roberta-base or roberta-large", "MIT", "MIT", _alignscore
+        "AlignScore (Zha et al., ACL 2023)", "roberta-base or roberta-large", "MIT", "MIT",
+        "RobertaForSequenceClassification",
+        {
+            "nli": _align("tri_layer", "entailment", "neutral", "contradiction"),
+            "bin": _align("bin_layer", "not aligned", "aligned"),
+            "reg": _align("reg_layer", "alignment"),
+        },
     ),
-    "a3cu": Release("A3CU (Liu et al., EMNLP 2023)", "bert-large-cased", "none", "none stated", _a3cu),
-    "dae": Release("DAE (Goyal and Durrett, NAACL 2021)", "electra-base-discriminator", "none", "none stated", _dae),
+    "a3cu": Release(  # a regression on the first token; the pooler is not used
+        "A3CU (Liu et al., EMNLP 2023)", "bert-large-cased", "none", "none stated", "BertForTokenClassification",
+        {"": ConvertedModel({"bert.pooler.": None, "bert.": "bert.", "linear.": "classifier."}, ("a3cu",))},
+    ),
+    "dae": Release(
+        "DAE (Goyal and Durrett, NAACL 2021)", "electra-base-discriminator", "none", "none stated",
+        "ElectraForTokenClassification",
+        {"": ConvertedModel(
+            {"electra.": "electra.", "dep_label_classifier.": "classifier."},
+            ("child not entailed", "child entailed", "head not entailed", "head entailed"),
+        )},
+        _split_arcs,
+    ),
     "bartscore": Release(
         "BARTScore, CNN and ParaBank (Yuan et al., NeurIPS 2021)", "bart-large-cnn", "Apache-2.0", "none stated",
-        _bartscore,
+        "BartForConditionalGeneration", {"": ConvertedModel({"": ""})},
     ),
-    "hhem": Release("HHEM-2.1-Open (Vectara, 2024)", "google/flan-t5-base", "Apache-2.0", "Apache-2.0", _hhem),
+    "hhem": Release(  # two outputs per token, of which the first token's are used
+        "HHEM-2.1-Open (Vectara, 2024)", "google/flan-t5-base", "Apache-2.0", "Apache-2.0", "T5ForTokenClassification",
+        {"": ConvertedModel({"t5.": ""}, ("hallucinated", "consistent"))}, _embed_twice,
+    ),
 }  # fmt: skip
 """The checkpoints that can be converted, by name."""
