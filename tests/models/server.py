@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, Self
 
 from aiohttp import web
 
+from summeter.models.base import LLM, Completion, Request
+
 
 class Call(NamedTuple):
     """A POST request; `at` is its monotonic time of arrival in seconds, `path` its unchanged path with query."""
@@ -193,3 +195,15 @@ class StubServer(Background):
             request.transport.abort()
             return response
         return web.Response(status=reply.status, body=reply.content, headers=reply.headers)
+
+
+def call(llm: LLM, *requests: Request) -> list[Completion]:
+    """Return the replies of an LLM, which is closed afterwards."""
+
+    async def main() -> list[Completion]:
+        try:
+            return [await llm.complete(request) for request in requests]
+        finally:
+            await llm.close()
+
+    return asyncio.run(main())

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
 
-from summeter.models.base import LLM, Message, Request
+from summeter.models.base import LLM, Message
 from summeter.models.layers.cache import Cache, replay
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
@@ -223,31 +223,3 @@ def test_any_row_of_failures_shorter_than_the_retries_ends_well(row: list[str]) 
     assert isinstance(answer, Answer)
     assert answer.data == 0
     assert len(server.calls) == len(row) + 1
-
-
-def test_retry_after_is_honoured() -> None:
-    def behave(call: Call) -> Reply:
-        return fail(429, "slow", Retry_After="0.3") if call.number == 0 else ok('{"n": 0}')
-
-    with StubServer(behave) as server:
-        asyncio.run(ask_all(connect(server), 1))
-    first, second = server.calls
-    assert second.at - first.at >= 0.3
-
-
-def test_works_inside_a_running_loop_and_in_one_after_another() -> None:
-    with StubServer(lambda _: ok('{"n": 0}')) as server, CallStore() as store:
-        meter = connect(server, store)
-
-        async def notebook() -> None:
-            # As in a notebook: the loop runs already, and goes on after.
-            for draw in range(2):
-                reply = await meter.complete(
-                    Request(model=meter.id, messages=(Message(role="user", content=f"item {draw}"),))
-                )
-                assert reply.text == '{"n": 0}'
-            await meter.close()
-
-        asyncio.run(notebook())
-        asyncio.run(ask_all(meter, 3))
-    assert len(server.calls) == 5

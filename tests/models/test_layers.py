@@ -277,35 +277,28 @@ def test_falls_back_once_and_remembers(formats: tuple[str, ...], asked: list[str
     assert [request.format for request in llm.requests] == asked
 
 
-def test_a_refusal_of_all_formats_is_not_remembered() -> None:
-    bad = True
-
-    def reply(request: Request) -> str:
-        return knows()(request) if bad else request.format
-
-    layer = FormatFallback(Scripted(reply))
-
-    async def main() -> None:
-        nonlocal bad
-        with pytest.raises(ModelError, match="whatever the format"):
-            await layer.complete(STRICT)
-        bad = False
-        assert (await layer.complete(STRICT)).text == "json_schema"
-
-    run(main())
-
-
-def test_a_refusal_after_a_success_is_not_remembered() -> None:
-    def reply(request: Request) -> str:
-        return knows("json_object")(request) if "odd" in request.prompt else request.format
-
-    layer = FormatFallback(Scripted(reply))
-    odd = STRICT.model_copy(update={"messages": (Message(role="user", content="odd"),)})
+# Prompts that are refused in some formats, and the formats of the replies to each (None for a failure).
+@pytest.mark.parametrize(
+    ("formats", "prompts"),
+    [
+        # A refusal of all formats, and a refusal after a success, are not remembered.
+        ({"bad": ()}, [("bad", None), ("good", "json_schema")]),
+        ({"odd": ("json_object",)}, [("good", "json_schema"), ("odd", "json_object"), ("good", "json_schema")]),
+    ],
+)
+def test_a_refusal_that_says_nothing_about_the_format_is_not_remembered(
+    formats: dict[str, tuple[str, ...]], prompts: list[tuple[str, str | None]]
+) -> None:
+    layer = FormatFallback(Scripted(lambda request: knows(*formats.get(request.prompt, (request.format,)))(request)))
 
     async def main() -> None:
-        assert [(await layer.complete(request)).text for request in (STRICT, odd, STRICT)] == [
-            "json_schema", "json_object", "json_schema",
-        ]  # fmt: skip
+        for text, answered in prompts:
+            request = STRICT.model_copy(update={"messages": (Message(role="user", content=text),)})
+            if answered is None:
+                with pytest.raises(ModelError, match="whatever the format"):
+                    await layer.complete(request)
+            else:
+                assert (await layer.complete(request)).text == answered
 
     run(main())
 

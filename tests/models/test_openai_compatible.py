@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.server import Reply, StubServer, fail, json_reply, ok
+from models.server import Reply, StubServer, call, fail, json_reply, ok
 
 from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies
@@ -32,16 +31,6 @@ STRICT = ask(format="json_schema", schema_name="a b/verdicts", schema_={"type": 
 
 def connect(server: StubServer, **settings: Any) -> LLM:
     return resolve("openai-api/stub/tiny", base_url=server.url, environ={"STUB_API_KEY": KEY}, **settings)
-
-
-def call(llm: LLM, *requests: Request) -> list[Completion]:
-    async def main() -> list[Completion]:
-        try:
-            return [await llm.complete(request) for request in requests]
-        finally:
-            await llm.close()
-
-    return asyncio.run(main())
 
 
 def answer(reply: Reply, request: Request | None = None, **settings: Any) -> Completion:

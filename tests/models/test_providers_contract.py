@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.server import HANG, RESET, Call, Reply, StubServer, json_reply
+from models.server import HANG, RESET, Call, Reply, StubServer, call, json_reply
 from models.vendors import DOCUMENT, KEY, SCHEMA, STRICT, SUMMARY, TOKENS, VENDORS, Vendor, ask
 
-from summeter.models.base import LLM, Completion, Request, TokenLogprobs
+from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.providers import http, replies
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import PROVIDERS
@@ -32,16 +32,6 @@ ONE_OF_EACH = {PROVIDERS[provider].client: name for provider, name in CLIENTS.it
 EACH_CLIENT = pytest.mark.parametrize(
     "vendor", [VENDORS[name] for name in ONE_OF_EACH.values()], ids=ONE_OF_EACH.values()
 )
-
-
-def call(llm: LLM, *requests: Request) -> list[Completion]:
-    async def main() -> list[Completion]:
-        try:
-            return [await llm.complete(request) for request in requests]
-        finally:
-            await llm.close()
-
-    return asyncio.run(main())
 
 
 def answer(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> tuple[Completion, Call]:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.server import Call, Reply, StubServer, fail, json_reply, ok
+from models.server import Call, Reply, StubServer, call, fail, json_reply, ok
 from models.vendors import (
     DOCUMENT,
     KEY,
@@ -46,17 +46,7 @@ from summeter.records import AccessError, CapabilityError, InstallError, ModelEr
 def send(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> tuple[Completion, Call]:
     """Return the outcome of one reply, and the request."""
     with StubServer(lambda _: reply) as server:
-        return run(vendor.connect(server, **options), request or ask()), server.calls[0]
-
-
-def run(llm: Any, request: Request | None = None) -> Completion:
-    async def main() -> Completion:
-        try:
-            return await llm.complete(request or ask())
-        finally:
-            await llm.close()
-
-    return asyncio.run(main())
+        return call(vendor.connect(server, **options), request or ask())[0], server.calls[0]
 
 
 def error(vendor: Vendor, reply: Reply, request: Request | None = None) -> ModelError:
@@ -388,7 +378,7 @@ def _signature(seen: Call, host: str, headers: str) -> str:
 def test_the_signature_of_bedrock_matches_the_request(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with StubServer(lambda _: bedrock_reply("x")) as server:
-        run(SIGNED.connect(server), ask("häl\ud800lo"))
+        call(SIGNED.connect(server), ask("häl\ud800lo"))
         seen, host = server.calls[0], server.root.removeprefix("http://")
     assert seen.path == SIGNED.path
     headers = "content-type;host;x-amz-date;x-amz-security-token"
@@ -417,7 +407,7 @@ def test_without_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         monkeypatch.setenv(name, str(tmp_path / "none"))
     llm = resolve("bedrock/m", base_url="http://127.0.0.1:9", environ={"AWS_REGION": "r"})
     with pytest.raises(AccessError, match=r"no AWS credentials.*AWS_PROFILE"):
-        run(llm)
+        call(llm, ask())
     with pytest.raises(UsageError, match="AWS_REGION"):
         resolve("bedrock/m", environ={})
     (tmp_path / "config").write_text("[default]\nregion = from-file-1\nsso_session = none\n")
@@ -431,11 +421,11 @@ def test_credentials_of_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("AWS_PROFILE", "lab")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     with StubServer(lambda _: bedrock_reply("x")) as server:
-        run(resolve("bedrock/m", base_url=server.root, environ={"AWS_REGION": "here-1"}))
+        call(resolve("bedrock/m", base_url=server.root, environ={"AWS_REGION": "here-1"}), ask())
         assert "Credential=AKIDLAB/" in server.calls[0].headers["Authorization"]
     monkeypatch.setenv("AWS_PROFILE", "nobody")
     with pytest.raises(AccessError, match="nobody"):
-        run(resolve("bedrock/m", base_url="http://127.0.0.1:9", environ={"AWS_REGION": "here-1"}))
+        call(resolve("bedrock/m", base_url="http://127.0.0.1:9", environ={"AWS_REGION": "here-1"}), ask())
     with pytest.raises(UsageError, match="nobody"):
         resolve("bedrock/m", environ={})
 
