@@ -16,7 +16,7 @@ from summeter.meta._versions import Versions
 from summeter.meta.results import Row, Study
 from summeter.meta.verdicts import listed
 from summeter.pages.figures import Figure
-from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.records import JudgeKey, Phrase, UsageError, judge_names
 from summeter.report import plot
 from summeter.report.blocks import (
     FailureGroup,
@@ -182,6 +182,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
     manifest, totals = view.manifest, view.folder.totals
     statuses = totals.statuses
     claims = [pair.test for pair in view.pairs if pair.test]
+    gaps = [note for note in (view.table.missing(), view.table.unjudged()) if note]
     return RunBlock(
         view=view,
         data_name=data_name(view),
@@ -191,7 +192,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         counts={status: statuses[status] for status in _STATUSES if status in statuses},
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
         verdict=(pair_verdict(view),) if view.pairs and not len(view.table) else headline(view, judges),
-        missing=" ".join(filter(None, (view.table.missing(), view.table.unjudged()))) or None,
+        missing=Phrase.join(" ", gaps) if gaps else None,
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
         intervals=tuple(filter(None, dict.fromkeys([*(row.interval for row in view.table.rows), *claims]))),
         options=tuple(
