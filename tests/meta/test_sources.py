@@ -195,3 +195,5 @@ def test_data_without_several_sources_and_runs_without_by_source_are_refused(tmp
     with pytest.raises(UsageError, match="no judgments of single sources"):
         evaluate(several, replay=tmp_path / "several", out=tmp_path / "again", by_source=True)
     assert not (tmp_path / "again").exists()
+    with pytest.raises(UsageError, match="unknown judge 'suport'"):
+        sources(evaluate(several, "support", out=tmp_path / "both", by_source=True), judge="suport")

@@ -28,6 +28,7 @@ from summeter.meta.measure import measure
 from summeter.meta.options import By, CommandLine, Draws, Judges, study
 from summeter.meta.results import Row, Study, merged
 from summeter.meta.sample import Rater, Sample, Units
+from summeter.meta.selection import check_known
 from summeter.meta.texts import Texts
 from summeter.pages.numbers import count
 from summeter.records import Judgment, Parameter, UsageError
@@ -120,6 +121,8 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     texts = Texts(folder.data), Texts(inside.data)
     documents = folder.data.documents.values()
     several = {each.id: [source.id for source in each.sources] for each in documents if len(each.sources) > 1}
+    if options.judge is not None and not both.questions(judge=options.judge):
+        check_known([options.judge], list(dict.fromkeys(each.judge for each in both.questions())), "judge")
     for question in both.questions(options.judge_aspects, options.judge):
         by_level: dict[str, list[_Statement]] = {}
         for unit in _statements(folder, inside, question, several):

@@ -54,7 +54,7 @@ from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Tie
 from summeter.data.human import RAW
 from summeter.meta.inputs import RunLike, gold_notes, judge_input, run_notes
 from summeter.meta.results import Study, resampling
-from summeter.records import UsageError, nearest
+from summeter.records import Parameter, UsageError, nearest
 from summeter.runs.run import RunFolder
 from summeter.stats.correlation import CORRELATIONS
 from summeter.stats.resample import Resampling
@@ -134,7 +134,7 @@ class Options(BaseModel):
                 raise UsageError(text.removeprefix("Value error, ")) from error
             if first["type"] == "missing" and len(first["loc"]) == 1:
                 raise UsageError(f"{name} is missing; give {name}=...") from error
-            raise UsageError(f"{name} {text}, not {first['input']!r}") from error
+            raise UsageError(Parameter(name), f" {text}, not {first['input']!r}") from error
 
     @classmethod
     def ordered(cls) -> dict[str, FieldInfo]:
