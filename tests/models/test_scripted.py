@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +76,6 @@ def test_errors(error: Any, kind: type[Exception]) -> None:
 def test_a_prompt_without_a_matching_rule_is_reported() -> None:
     with pytest.raises(ModelError, match=r"no rule matches the prompt that begins with 'Be kind.*where is the cat"):
         ask(Scripted({"dog": "woof"}), "where is the cat")
-
-
-def test_failures_come_at_the_given_rate() -> None:
-    llm, failed = Scripted({"x": "y"}, failures=0.3, rng=random.Random(5)), 0
-    for _ in range(200):
-        try:
-            ask(llm, "x")
-        except TransientError:
-            failed += 1
-    draws = random.Random(5)
-    assert failed == sum(draws.random() < 0.3 for _ in range(200))
-    assert 40 < failed < 80
 
 
 def test_a_file_of_rules(tmp_path: Path) -> None:

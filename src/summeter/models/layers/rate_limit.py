@@ -48,14 +48,6 @@ class Limits(NamedTuple):
     requests: float | None = None
     tokens: float | None = None
 
-    def check(self) -> None:
-        """Raise UsageError if a limit is below 1."""
-        if self.connections < 1:
-            raise UsageError(f"the number of connections must be at least 1, not {self.connections}")
-        for name, limit in (("requests", self.requests), ("tokens", self.tokens)):
-            if limit is not None and not limit >= 1:
-                raise UsageError(f"the number of {name} per minute must be at least 1, not {limit:g}")
-
 
 class TokenBucket:
     """A token bucket that admits `per_minute` units in any minute, with bursts of one second's worth.
@@ -97,11 +89,17 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """Admits calls within the limits, first come, first served. Models with the same endpoint share a limiter."""
+    """Admits calls within the limits, first come, first served. Models with the same endpoint share a limiter.
+
+    Raises UsageError if a limit is below 1.
+    """
 
     def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic) -> None:
         self.limits = limits if isinstance(limits, Limits) else Limits(limits)
-        self.limits.check()
+        for name, limit in self.limits._asdict().items():
+            if limit is not None and not limit >= 1:
+                unit = "" if name == "connections" else " per minute"
+                raise UsageError(f"the number of {name}{unit} must be at least 1, not {limit:g}")
         self._queues: PerLoop[Queue] = PerLoop(lambda: Queue(self.limits, clock))
 
     def queue(self) -> Queue:

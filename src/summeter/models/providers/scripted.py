@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -90,7 +89,6 @@ class Scripted:
 
     `rules` is a function of the request (which may raise an error), a mapping from substrings of the prompt to replies,
     or a list of rules, of which the first matching rule is used. `latency` is the time before each reply in seconds.
-    `failures` is the probability of a transient failure, and `rng` the random generator that decides about failures.
 
     >>> llm = Scripted({"capital of France": "Paris"})
     >>> llm.calls
@@ -98,31 +96,24 @@ class Scripted:
     """
 
     def __init__(
-        self, rules: Rules, *, id: str = "scripted/rules", latency: float = 0.0,  # noqa: A002 - as in the protocol
-        failures: float = 0.0, rng: random.Random | None = None,
+        self, rules: Rules, *, id: str = "scripted/rules", latency: float = 0.0  # noqa: A002 - as in the protocol
     ) -> None:  # fmt: skip
         self.id = id
         self._function = rules if callable(rules) else None
         self._rules = [] if callable(rules) else _rules(rules)
         self._used = [0] * len(self._rules)
         self.latency = latency
-        self.failures = failures
-        self._rng = rng or random.Random(0)
         self.requests: list[Request] = []
         self.closed = False
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        del options
-        return cls(_read(Path(name)), id=f"{provider.name}/{name}")
-
-    @classmethod
-    def from_file(cls, path: str | Path, **settings: Any) -> Self:
-        """Read the rules from a JSONL file.
+        """Read the rules from the JSONL file `name`.
 
         Raises InputError with the file, the line and the field of an invalid rule.
         """
-        return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
+        del options
+        return cls(_read(Path(name)), id=f"{provider.name}/{name}")
 
     @property
     def calls(self) -> int:
@@ -136,8 +127,6 @@ class Scripted:
         self.requests.append(request)
         # Yields to the event loop even without latency, as a real endpoint does.
         await asyncio.sleep(self.latency)
-        if self.failures and self._rng.random() < self.failures:
-            raise TransientError(f"{self.id}: a scripted failure")
         if self._function is not None:
             reply = self._function(request)
             return Completion(text=reply, finish_reason="stop", model=self.id) if isinstance(reply, str) else reply
