@@ -167,6 +167,10 @@ def test_merged_and_replayed_runs_keep_the_judgments_of_single_sources(
     merged = sources(merge([first.folder, second.folder], tmp_path / "merged"))
     assert merged.where(judge="finesure.fact_check").rows == sources(first).rows
     assert merged.where(judge="support").rows == sources(second).rows
+    twice = sources(evaluate(rows, "finesure.fact_check", models=judge, repeats=2, out=tmp_path / "2", by_source=True))
+    assert [note.partition(":")[0] for note in twice.notes] == [
+        f"faithfulness by finesure.fact_check[rep={number}]" for number in (1, 2)
+    ]
 
 
 def test_the_budget_covers_both(news: tuple[list[dict[str, Any]], str], tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from summeter.meta.sample import Rater, Sample, Units
 from summeter.meta.selection import check_known
 from summeter.meta.texts import Texts
 from summeter.pages.numbers import count
-from summeter.records import Judgment, Parameter, UsageError
+from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names
 from summeter.runs.run import BY_SOURCE, MANIFEST, RunFolder
 from summeter.scoring.table import Categorical, Question
 from summeter.stats import Measurement
@@ -123,18 +123,21 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     several = {each.id: [source.id for source in each.sources] for each in documents if len(each.sources) > 1}
     if options.judge is not None and not both.questions(judge=options.judge):
         check_known([options.judge], list(dict.fromkeys(each.judge for each in both.questions())), "judge")
-    for question in both.questions(options.judge_aspects, options.judge):
+    fields = {question: both.fields(question) for question in both.questions(options.judge_aspects, options.judge)}
+    keys = {question: JudgeKey(each["judge"], each["signature"], each["model"]) for question, each in fields.items()}
+    names = judge_names(keys.values())
+    for question, of_judge in fields.items():
         by_level: dict[str, list[_Statement]] = {}
         for unit in _statements(folder, inside, question, several):
             by_level.setdefault(unit.key[2], []).append(unit)
         for level, units in by_level.items():
             units.sort(key=lambda unit: OUTCOMES.index(unit.outcome))
-            about = {**both.fields(question), "level": level}
+            about = {**of_judge, "level": level}
             judged = [each for unit in units for each in unit.alone.values() if each is not None]
             untold = UNTOLD if judged and all(each.contradicted is None for each in judged) else None
             shares += _shares(both, about, units, options, untold)
             listed += (_listed(*texts, about, unit) for unit in units[: options.most])
-            notes.append(_sentence(about, units, untold))
+            notes.append(_sentence(names[keys[question]], about, units, untold))
             if len(units) > options.most:
                 notes.append(f"{options.most:,} of {count(len(units), level)} are listed")
     if not shares:
@@ -247,14 +250,14 @@ def _listed(together: Texts, alone: Texts, about: Mapping[str, Any], unit: _Stat
     )  # fmt: skip
 
 
-def _sentence(about: Mapping[str, Any], units: Sequence[_Statement], why: str | None) -> str:
+def _sentence(judge: str, about: Mapping[str, Any], units: Sequence[_Statement], why: str | None) -> str:
     """Return what a judge found in words."""
     numbers = Counter(unit.outcome for unit in units)
     supported = numbers[SUPPORTED] + numbers[CONFLICT]
     conflicts = f"{numbers[CONFLICT]:,} of them contradicted by another" if why is None else f"conflicts unknown: {why}"
     unknown = f"; {numbers[None]:,} unknown" if numbers[None] else ""
     return (
-        f"{about['aspect']} by {about['judge']}: of {count(len(units), about['level'])}, {supported:,} are supported "
+        f"{about['aspect']} by {judge}: of {count(len(units), about['level'])}, {supported:,} are supported "
         f"by a source alone ({conflicts}), {numbers[TOGETHER]:,} only by the sources together, and "
         f"{numbers[UNSUPPORTED]:,} by neither{unknown}"
     )
