@@ -115,7 +115,7 @@ def judges(data: Path, name: str, work: Path, backbone: Path | None) -> Judges:
     task = how.task(Path())
     assert isinstance(task, FusedTask)
     inputs, names = task.measured(task.judgments(work / name, Progress()))
-    fitted = fit_fused(task.ratings, inputs, task.fit_rows, how=how, links=task.links, ends=task.ends, inputs=names)
+    fitted = fit_fused(task, inputs, names)
     labels = [each.name([source.member for source in task.sources]) for each in names]
     values: dict[str, dict[str, Floats]] = {FUSED: fitted.cross_fitted}
     if backbone is not None:

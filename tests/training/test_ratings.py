@@ -10,6 +10,7 @@ import pytest
 
 import summeter as sm
 from summeter.records import UsageError
+from summeter.stats.base import Bools
 from summeter.training.figures import Draws
 from summeter.training.ratings import check_sizes, read_ratings
 
@@ -97,8 +98,13 @@ def test_unsuitable_data_are_refused(given: list[Row], options: dict[str, Any], 
 
 
 def test_too_few_documents() -> None:
+    ratings = read_ratings(sm.load(rows(*range(10))))
+
+    def subsets(**documents: int) -> dict[str, Bools]:
+        return {name: ratings.document_codes < size for name, size in documents.items()}
+
     with pytest.raises(
-        UsageError, match="too few documents with ratings: train 7, dev 2, test 1; train needs at least"
+        UsageError, match="too few documents with ratings: train 7, dev 2, test 1; train needs at least 10"
     ):
-        check_sizes({"train": 7, "dev": 2, "test": 1})
-    check_sizes({"train": 10, "dev": 5, "test": 0}, test=False)
+        check_sizes(ratings, subsets(train=7, dev=2, test=1))
+    check_sizes(ratings, subsets(train=10, dev=5))

@@ -179,7 +179,7 @@ def _same(data: list[Row]) -> list[Row]:
     [
         (_unrated, {}, "has no ratings of summaries"),
         (_one_system, {}, r"are by one system \(s0\)"),
-        (_ten, {}, "too few documents with ratings: .* to fit on, but 15 are needed"),
+        (_ten, {}, "too few documents with ratings: .*; fit needs at least 15"),
         (_alike, {}, "all ratings of coherence are equal"),
         (_same, {"aspects": ["coherance"]}, r"'coherance' has no ratings \(did you mean coherence\?\)"),
         (_same, {"members": ["length", "rts"]}, "rts calls an LLM, and no runs are given; score the data with it"),
@@ -267,9 +267,7 @@ def test_a_fused_judge_beats_its_best_input_on_real_ratings(shared: Path, tmp_pa
     )  # fmt: skip
     task = how.task(tmp_path)
     measured, inputs = task.measured(task.judgments(tmp_path / "run", Progress()))
-    fitted = fused.fit_fused(
-        task.ratings, measured, task.fit_rows, how=how, links=task.links, ends=task.ends, inputs=inputs
-    )
+    fitted = fused.fit_fused(task, measured, inputs)
     ahead = []
     for aspect in aspects:
         rated = task.ratings.mean(aspect)

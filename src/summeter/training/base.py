@@ -37,12 +37,11 @@ class Task(ABC):
     `how` are the settings, `data` the dataset, `ratings` its human ratings, `ends` the ends of the scale of each
     aspect, `partition` the subsets of the documents, and `rows` the mask of the summaries in each subset. `key` is a
     digest of everything that affects the result (settings, data, weights); an interrupted training is resumed if its
-    key is the same. `test` is the hash of the test set, or None if the test set is not evaluated. `space` is the
+    key is the same. `test` identifies the test set, or is None if no test set is evaluated. `space` is the
     approximate disk space that the training needs, in bytes.
     """
 
     key: str
-    test: str | None
     space: int = 0
 
     def __init__(self, how: Training, data: Dataset, ratings: Ratings) -> None:
@@ -51,6 +50,8 @@ class Task(ABC):
         self.partition = split_texts(ratings.texts, how.split, ratings.domains)
         items = [(row.document_id, row.system) for row in ratings.summaries]
         self.rows = subset_masks(self.partition, how.split, items)
+        has_test = how.look_at_test and self.rows["test"].any()
+        self.test = f"{data.card.name}:{self.partition.test}" if has_test else None
 
     @abstractmethod
     def train(self, work: Work, show: Progress) -> Trained:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jinja2
-import numpy as np
 
 from summeter.stats.base import Bools
 from summeter.tables import number, with_interval
@@ -29,19 +28,12 @@ _EVALUATED = {
 }
 
 
-def card_of(
-    task: Task, subsets: Mapping[str, Bools], evaluated: Bools, listed: Sequence[Figure]
-) -> dict[str, Any]:  # fmt: skip
+def card_of(task: Task, evaluated: Bools, listed: Sequence[Figure]) -> dict[str, Any]:
     """Return the entries that all cards have: the data, the sizes of the subsets, and the figures.
 
-    `subsets` holds the mask of the rows in each subset, and `evaluated` is the mask of the rows on which the figures in
-    `listed` were computed.
+    `evaluated` is the mask of the rows on which the figures in `listed` were computed.
     """
     ratings, data, split = task.ratings, task.data, task.how.split
-
-    def documents(rows: Bools) -> int:
-        return len(np.unique(ratings.document_codes[rows]))
-
     return {
         "seed": task.how.seed,
         "data": {
@@ -50,12 +42,12 @@ def card_of(
         },
         "split": {
             "hash": task.partition.hash,
-            "documents": {subset: documents(rows) for subset, rows in subsets.items()},
-            "summaries": {subset: int(rows.sum()) for subset, rows in subsets.items()},
+            "documents": {subset: ratings.document_count(rows) for subset, rows in task.rows.items()},
+            "summaries": {subset: int(rows.sum()) for subset, rows in task.rows.items()},
             "held_out_domains": list(split.held_out_domains), "held_out_systems": list(split.held_out_systems),
             "fitted_on": fitted_on(task.partition, ratings.texts),
         },
-        "figures_on": {"summaries": int(evaluated.sum()), "documents": documents(evaluated)},
+        "figures_on": {"summaries": int(evaluated.sum()), "documents": ratings.document_count(evaluated)},
         "figures": [figure.model_dump(exclude_none=True) for figure in listed],
         "warnings": warnings(listed),
         "domains": sorted({domain for domain in ratings.domains.values() if domain is not None}),

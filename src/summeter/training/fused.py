@@ -23,7 +23,6 @@ from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import MemberJudge, named_members
 from summeter.evaluators.fused import (
     FILE,
-    Combination,
     FusedMember,
     FusedModel,
     Input,
@@ -43,7 +42,7 @@ from summeter.training.base import Task, Trained, Training
 from summeter.training.card import Card, card_of
 from summeter.training.figures import Figure, figures
 from summeter.training.linear import PENALTIES, calibrated, cross_fit, need_sklearn
-from summeter.training.ratings import FEWEST, Ratings, read_ratings
+from summeter.training.ratings import check_sizes, read_ratings
 from summeter.training.regression import load_data
 from summeter.training.split import fold_of
 from summeter.training.work import Work
@@ -115,9 +114,8 @@ class FusedTask(Task):
             aspect: "logistic" if np.isin(votes[~np.isnan(votes)], (0, 1)).all() else "linear"
             for aspect, votes in self.ratings.votes.items()
         }
-        self.test_rows, self.fit_rows = self.rows["test"], self.rows["train"] | self.rows["dev"]
-        self.has_test = how.look_at_test and bool(self.test_rows.any())
-        _check_size(self.ratings, self.fit_rows, self.test_rows if self.has_test else None, "ratings")
+        self.rows = {"fit": self.rows["train"] | self.rows["dev"], "test": self.rows["test"]}
+        check_sizes(self.ratings, self.used_rows)
         ratings = [[aspect, np.nan_to_num(votes, nan=-1e9).tolist()] for aspect, votes in self.ratings.votes.items()]
         self.key = how.model_copy(update={"data": None, "preset": None, "map": {}, "runs": ()}).digest(
             data=data.hash,
@@ -125,26 +123,26 @@ class FusedTask(Task):
             members=[source.member.model_dump(mode="json") for source in self.sources],
             runs=[run.manifest.updated for run in runs],
         )
-        self.test = f"{data.card.name}:{self.partition.test}" if self.has_test else None
         self.space = 5_000_000 + 2_000 * len(data.summaries) * sum(source.run is None for source in self.sources)
+
+    @property
+    def used_rows(self) -> dict[str, Bools]:
+        """The subsets that are used: those to fit on and, if it is evaluated, the test set."""
+        return self.rows if self.test else {"fit": self.rows["fit"]}
 
     def train(self, work: Work, show: Progress) -> Trained:
         """Run the members that are in no run, fit the weights, and compute the figures."""
         judgments = self.judgments(work.folder / "members", show)
         measured, inputs = self.measured(judgments)
         show.note("fitting")
-        fitted = fit_fused(
-            self.ratings, measured, self.fit_rows, how=self.how, links=self.links, ends=self.ends, inputs=inputs,
-            test=self.test_rows if self.has_test else None,
-        )  # fmt: skip
-        model = FusedModel(
-            members=tuple(source.member for source in self.sources), inputs=tuple(inputs), aspects=fitted.combinations
-        )
+        fitted = fit_fused(self, measured, inputs)
         show.note("figures")
-        card = _card(self, model, measured, fitted)
-        return Trained(
-            card, Card(card).lines(), Card(card).readme(), lambda folder: write_text(folder / FILE, dumped(model))
-        )
+        card = _card(self, measured, fitted)
+
+        def write(folder: Path) -> None:
+            write_text(folder / FILE, dumped(fitted.model))
+
+        return Trained(card, Card(card).lines(), Card(card).readme(), write)
 
     def measured(self, judgments: Sequence[JudgmentTable]) -> tuple[Measured, list[Input]]:
         """Return the values of the inputs for all rated summaries, and the descriptions of the inputs."""
@@ -275,57 +273,38 @@ def _with_roles(sources: Sequence[Source]) -> list[Source]:
     return changed
 
 
-def _check_size(ratings: Ratings, fit: Bools, test: Bools | None, what: str) -> None:
-    """Raise UsageError if there are too few documents with rows in `fit` or `test`.
-
-    In the message, `what` describes what these rows have.
-    """
-    needed = FEWEST["train"] + FEWEST["dev"]
-    counts = [(fit, needed, "to fit on")] + ([] if test is None else [(test, FEWEST["test"], "to test on")])
-    for rows, fewest, use in counts:
-        documents = len(np.unique(ratings.document_codes[rows]))
-        if documents < fewest:
-            raise UsageError(
-                f"too few documents with {what}: {documents} {use}, but {fewest} are needed; rate summaries of more "
-                "documents, or change split.test"
-            )
-
-
 class FittedFused(NamedTuple):
-    """The fit of each aspect.
+    """A fitted judge.
 
-    All fields are by aspect. `cross_fitted` holds the cross-fitted predictions, which are NaN for rows that were not
-    used or lack an input. `values` holds the predictions of the final weights for all rows, and `used` the mask of the
-    rows used for the fit.
+    `cross_fitted` holds the cross-fitted predictions of each aspect, which are NaN for rows that were not used or lack
+    an input. `penalties` holds the penalty of each aspect, and `used` the mask of the rows used for its fit.
     """
 
-    combinations: dict[str, Combination]
+    model: FusedModel
     cross_fitted: dict[str, Floats]
-    values: dict[str, Floats]
     penalties: dict[str, float]
     used: dict[str, Bools]
 
 
-def fit_fused(
-    ratings: Ratings, measured: Measured, rows: Bools, *, how: FusedTraining, links: Mapping[str, Link],
-    ends: Mapping[str, tuple[float, float]], inputs: Sequence[Input], test: Bools | None = None,
-) -> FittedFused:  # fmt: skip
-    """Fit each aspect to those of `rows` that have all inputs.
+def fit_fused(task: FusedTask, measured: Measured, inputs: Sequence[Input]) -> FittedFused:
+    """Fit each aspect to the rated summaries outside the test set that have all inputs.
 
-    Raises UsageError if these rows belong to too few documents or if their ratings are all equal.
+    Raises UsageError if these summaries belong to too few documents or if their ratings are all equal.
     """
+    how, ratings, rows = task.how, task.ratings, task.rows["fit"]
     complete = ~np.isnan(measured.values).any(axis=1)
     # The fold of each row of the fit, by document; -1 for other rows.
     inside = {row.document_id for row, selected in zip(ratings.summaries, rows.tolist(), strict=True) if selected}
     texts = {name: text for name, text in ratings.texts.items() if name in inside}
     fold = fold_of(texts, how.folds, f"{how.split.salt} {how.seed}")
     folds = np.array([fold.get(row.document_id, -1) for row in ratings.summaries], dtype=np.int64)
-    fitted = FittedFused({}, {}, {}, {}, {})
+    usable = {subset: in_subset & complete for subset, in_subset in task.used_rows.items()}
+    combinations, cross_fitted, penalties, used_rows = {}, {}, {}, {}
     for aspect in ratings.aspects:
         rated = ratings.mean(aspect)
-        used = rows & complete & ~np.isnan(rated)
+        used = usable["fit"] & ~np.isnan(rated)
         try:
-            _check_size(ratings, used, None if test is None else test & complete, f"ratings of {aspect} and all inputs")
+            check_sizes(ratings, {**usable, "fit": used}, f"ratings of {aspect} and all inputs")
         except UsageError as error:
             # The input with the most missing values, and the first reason.
             counts = np.isnan(measured.values[rows]).sum(axis=0)
@@ -337,9 +316,9 @@ def fit_fused(
             raise UsageError(f"{error}. {missing} ({status}: {reason})") from error
         if len(np.unique(rated[used])) < 2:
             raise UsageError(f"all ratings of {aspect} outside the test set are equal; remove it from aspects")
-        link, (low, high) = links[aspect], ends[aspect]
+        link, (low, high) = task.links[aspect], task.ends[aspect]
         predicted = np.full(len(rows), np.nan)
-        combination, fitted.penalties[aspect], predicted[used] = cross_fit(
+        combination, penalties[aspect], predicted[used] = cross_fit(
             measured.values[used], rated[used], link, folds[used], how.penalties
         )
         combination = combination.model_copy(update={"scale": (low, high)})
@@ -352,18 +331,16 @@ def fit_fused(
                 update={"shift": shift, "slope": slope, "half_width": scale.half_width, "confidence": how.coverage}
             )
             predicted = shift + slope * predicted
-        fitted.combinations[aspect] = combination
-        fitted.cross_fitted[aspect] = predicted
-        fitted.values[aspect] = combination.values(measured.values)
-        fitted.used[aspect] = used
-    return fitted
+        combinations[aspect], cross_fitted[aspect], used_rows[aspect] = combination, predicted, used
+    members = tuple(source.member for source in task.sources)
+    model = FusedModel(members=members, inputs=tuple(inputs), aspects=combinations)
+    return FittedFused(model, cross_fitted, penalties, used_rows)
 
 
-def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: FittedFused) -> dict[str, Any]:
-    how, ratings = task.how, task.ratings
+def _card(task: FusedTask, measured: Measured, fitted: FittedFused) -> dict[str, Any]:
+    how, ratings, model = task.how, task.ratings, fitted.model
     complete = ~np.isnan(measured.values).any(axis=1)
-    fit_rows = task.fit_rows & complete
-    test_rows = task.test_rows & complete if task.has_test else np.zeros_like(complete)
+    fit_rows = task.rows["fit"] & complete
     means = {aspect: float(np.nanmean(ratings.mean(aspect)[used])) for aspect, used in fitted.used.items()}
     widths = {aspect: combination.half_width for aspect, combination in model.aspects.items()}
 
@@ -395,11 +372,14 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
         return sorted(inputs, key=lambda each: (-abs(each["weight"]), each["input"]))
 
     cross_fitted = listed(fitted.cross_fitted, fit_rows)
-    evaluated = listed(fitted.values, test_rows) if task.has_test else cross_fitted
+    evaluated, on_evaluated = fit_rows, cross_fitted
+    if task.test:
+        values = {aspect: combination.values(measured.values) for aspect, combination in model.aspects.items()}
+        evaluated = task.rows["test"] & complete
+        on_evaluated = listed(values, evaluated)
     missing = np.isnan(measured.values).sum(axis=0).tolist()
-    subsets = {"fit": task.fit_rows, "test": task.test_rows}
     return {
-        **card_of(task, subsets, test_rows if task.has_test else fit_rows, evaluated),
+        **card_of(task, evaluated, on_evaluated),
         "kind": "fused",
         "members": [describe(source) for source in task.sources],
         "folds": how.folds,
@@ -413,6 +393,6 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
             for aspect, each in model.aspects.items()
         },
         "inputs": {aspect: weights(aspect) for aspect in model.aspects},
-        "looked_at": "test" if task.has_test else "cross-fitted",
+        "looked_at": "test" if task.test else "cross-fitted",
         "cross_fitted": [figure.model_dump(exclude_none=True) for figure in cross_fitted],
     }  # fmt: skip

@@ -21,8 +21,8 @@ USUAL = ("coherence", "consistency", "coverage", "fluency", "overall")
 """SummQual's five aspects in SummQual's order; they precede other aspects."""
 LABELS = "human.raw"
 _BLOCKS = ("ratings", "overall", "crowd_ratings")
-FEWEST = {"train": 10, "dev": 5, "test": 5}
-"""Minimum number of documents in each subset."""
+FEWEST = {"train": 10, "dev": 5, "fit": 15, "test": 5}
+"""Minimum number of documents in each subset; `fit` combines train and dev."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,10 @@ class Ratings:
     def domains(self) -> dict[str, str | None]:
         """The domains of the documents with rated summaries, by id."""
         return {doc_id: self.documents[doc_id].domain for doc_id in self.texts}
+
+    def document_count(self, rows: Bools) -> int:
+        """Return the number of documents with rows selected by a mask."""
+        return len(np.unique(self.document_codes[rows]))
 
     def mean(self, aspect: str) -> Floats:
         """Return the mean rating of each row, or NaN for a row without a rating."""
@@ -206,17 +210,18 @@ def _span_free(data: Dataset, labels: str) -> dict[_Item, float]:
     return {item: float(2 * sum(free) > len(free)) for item, free in votes.items()}
 
 
-def check_sizes(documents: Mapping[str, int], *, test: bool = True) -> None:
-    """Raise UsageError if a subset has too few documents.
+def check_sizes(ratings: Ratings, subsets: Mapping[str, Bools], what: str = "ratings") -> None:
+    """Raise UsageError if there are too few documents with rows in the mask of a subset.
 
-    `documents` holds the number of documents by subset. Without `test`, the test set may be of any size.
+    In the message, `what` describes what these rows have.
     """
-    for subset, fewest in FEWEST.items():
-        if (subset != "test" or test) and documents[subset] < fewest:
-            sizes = ", ".join(f"{name} {count}" for name, count in documents.items())
+    documents = {subset: ratings.document_count(rows) for subset, rows in subsets.items()}
+    for subset, count in documents.items():
+        if count < FEWEST[subset]:
+            sizes = ", ".join(f"{name} {size}" for name, size in documents.items())
             raise UsageError(
-                f"too few documents with ratings: {sizes}; {subset} needs at least {fewest}. Rate summaries of more "
-                "documents, or change the shares under split, or split.salt"
+                f"too few documents with {what}: {sizes}; {subset} needs at least {FEWEST[subset]}. Rate summaries of "
+                "more documents, or change the shares under split, or split.salt"
             )
 
 

@@ -192,8 +192,9 @@ class RegressionTask(Task):
                     "in a YAML file and set aspect_file, or remove it from aspects"
                 )
             self.prompts[aspect] = prompt_template(known[aspect])
-        counts = {subset: self.documents(rows) for subset, rows in self.rows.items()}
-        check_sizes(counts, test=how.look_at_test)
+        check_sizes(
+            self.ratings, {name: rows for name, rows in self.rows.items() if name != "test" or how.look_at_test}
+        )
         for aspect in self.ratings.aspects:
             for subset in FITTED:
                 rated = self.ratings.mean(aspect)[self.rows[subset]]
@@ -218,7 +219,6 @@ class RegressionTask(Task):
             ratings=digest([self.ratings.aspects, _none(votes), _none(self.ratings.span_free.tolist())]),
             backbone=backbone.model.digest, limit=backbone.tokens.limit, prompts=self.prompts,
         )  # fmt: skip
-        self.test = f"{data.card.name}:{self.partition.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
         self.space = 10_000_000 + (4 if how.mode == "frozen" else 12) * size
@@ -245,9 +245,6 @@ class RegressionTask(Task):
         """Convert a mask of summaries to a mask of training rows."""
         return np.tile(rows, max(1, len(self.prompts)))
 
-    def documents(self, rows: Bools) -> int:
-        return len(np.unique(self.ratings.document_codes[rows]))
-
     def train(self, work: Work, show: Progress) -> Trained:
         """Fit and calibrate the judge, and compute the figures."""
         fitted = self.fit(work, show)
@@ -255,7 +252,7 @@ class RegressionTask(Task):
         half_widths = {aspect: scale.half_width for aspect, scale in fitted.head.scales.items()}
         show.note("figures")
         means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows["train"]])) for aspect in values}
-        rows = self.rows["test" if self.how.look_at_test else "dev"]
+        rows = self.rows["test" if self.test else "dev"]
         listed = figures(
             self.ratings, values, half_widths, means, rows, resamples=self.how.resamples, seed=self.how.seed
         )
@@ -415,11 +412,11 @@ def _none(values: Any) -> Any:
 
 def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> dict[str, Any]:
     how, ratings = task.how, task.ratings
-    evaluated = task.rows["test" if how.look_at_test else "dev"]
+    looked_at = "test" if task.test else "dev"
     backbone = task.backbone.model
     cut = fitted.cut
     scores = [-2.0 if score is None else score for score in fitted.scores or ()]  # lower than any correlation
-    common = card_of(task, task.rows, evaluated, listed)
+    common = card_of(task, task.rows[looked_at], listed)
     data = {
         "citation": task.data.card.citation,
         "annotators": {aspect: len(ratings.annotators(aspect)) for aspect in ratings.aspects},
@@ -441,7 +438,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
         "scales": {
             aspect: scale.model_dump(exclude={"outputs", "ratings"}) for aspect, scale in fitted.head.scales.items()
         },
-        "looked_at": "test" if how.look_at_test else "dev",
+        "looked_at": looked_at,
     }  # fmt: skip
 
 
