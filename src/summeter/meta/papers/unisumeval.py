@@ -144,7 +144,8 @@ TABLES = {
     "unisumeval.12": PaperTable(
         "share of shown machine labels that people overruled", _overruled,
         "a run with the labels of sentences that annotators were shown, and their own labels", digits=2, scale=100.0,
-        best=False, notes=(ARRANGED,),
+        best=False,
+        notes=("If annotators did not see the labels of the run, these are only shares of differing labels.", ARRANGED),
     ),
     **{
         f"unisumeval.{number}": PaperTable(
