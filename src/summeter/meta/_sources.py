@@ -40,7 +40,7 @@ from summeter.stats.base import EMPTY, Ints
 STUDY, UNITS = "sources", "source_units"
 CONFLICT, TOGETHER, UNSUPPORTED, SUPPORTED = "conflict", "only together", "unsupported", "supported"
 OUTCOMES = (CONFLICT, TOGETHER, UNSUPPORTED, SUPPORTED, None)
-"""Outcomes of a sentence or claim, in the order of the rows; None if a judgment that could change it is missing."""
+"""Outcomes of a sentence or claim, in the order of the rows; None if it is unknown because a judgment is missing."""
 UNTOLD = "the judge does not distinguish contradiction from absence"
 FEW = 20
 """Number of sources above which those of a single document have no rows of their own."""
@@ -76,6 +76,11 @@ class _Statement(NamedTuple):
         return [source for source, judgment in self.alone.items() if judgment is not None and judgment.contradicted]
 
     @property
+    def is_complete(self) -> bool:
+        """Whether no judgment is missing. Shares are over such units: others count as supported more easily."""
+        return self.whole.label is not None and None not in self.alone.values()
+
+    @property
     def is_conflict(self) -> bool | None:
         """Whether one source supports and another contradicts the unit, or None if this is unknown."""
         if self.supporting and self.contradicting:
@@ -89,7 +94,7 @@ class _Statement(NamedTuple):
             return CONFLICT
         if self.supporting:
             return SUPPORTED
-        if self.whole.label is None or any(each is None for each in self.alone.values()):
+        if not self.is_complete:
             return None
         return TOGETHER if self.whole.label == 1 else UNSUPPORTED
 
@@ -102,8 +107,9 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     by a source if the judge labels it 1 when it reads only this source. Only documents with several sources are
     studied. `conflict` needs a judge that says whether a source contradicts a claim or does not mention it
     (`finesure.fact_check`, `fenice`, `summac`); for other judges its value is None. `missing` counts sentences or
-    claims for which a judgment is missing that could change the result. If there are more than 20 sources, those that
-    only one document has get no rows `supports` and `contradicts`; the rows of sentences and claims name them.
+    claims without a judgment on one of the sources or on all together, which are left out of these shares. If there are
+    more than 20 sources, those that only one document has get no rows `supports` and `contradicts`; the rows of
+    sentences and claims name them.
 
     Raises UsageError if the run has no judgments of single sources, or if no judge labelled sentences or claims.
 
@@ -197,12 +203,12 @@ def _shares(
         return list(measure(sample, [statistic], study=STUDY, draws=options.resampling, by=by, about=fields))
 
     def outcomes(*names: str) -> list[tuple[_Statement, bool | None]]:
-        return [(unit, None if unit.outcome is None else unit.outcome in names) for unit in units]
+        return [(unit, unit.outcome in names if unit.is_complete else None) for unit in units]
 
     yield from share("by_one_source", outcomes(SUPPORTED, CONFLICT))
     yield from share("only_together", outcomes(TOGETHER))
     yield from share("unsupported", outcomes(UNSUPPORTED))
-    yield from share("conflict", [(unit, unit.is_conflict) for unit in units], untold)
+    yield from share("conflict", [(unit, unit.is_conflict if unit.is_complete else None) for unit in units], untold)
     documents: dict[str, set[str]] = {}
     for unit in units:
         for source in unit.alone:
