@@ -40,7 +40,7 @@ def test_a_run_with_studies(run: Path, study: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.stdout == f"report: {run / 'report.html'}\n"
     text = (run / "report.html").read_text(encoding="utf-8")
-    assert text.index("Agreement of people") < text.index("Correlation with people")
+    assert text.index("<h3>Agreement of people") < text.index("<h3>Correlation with people")
     assert 'id="ranking"' in text
 
 

@@ -94,9 +94,9 @@ def times_of_sending(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     times: list[float] = []
     within = HttpLLM._within
 
-    async def timed(llm: HttpLLM, sent: Any, seconds: float) -> Any:
+    async def timed(llm: HttpLLM, *request: Any) -> Any:
         times.append(time.monotonic())
-        return await within(llm, sent, seconds)
+        return await within(llm, *request)
 
     monkeypatch.setattr(HttpLLM, "_within", timed)
     return times
