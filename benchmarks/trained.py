@@ -146,10 +146,10 @@ def chatgpt(data: Path, ratings: Ratings, work: Path) -> dict[str, Floats]:
     for aspect in ASPECTS:
         values[aspect] = np.full(len(row), np.nan)
         question: Question
-        for question in read.questions(aspect=aspect, judge="rts"):
+        for question in read.questions([aspect], judge="rts"):
             scores = read.scores(question, Level.SUMMARY)
-            items = zip(scores.document.labels(), scores.system.labels(), strict=True)
-            values[aspect][[row[item] for item in items]] = scores.value
+            items = list(zip(scores.units.document.labels(), scores.units.system.labels(), strict=True))
+            values[aspect][[row[items[unit]] for unit in scores.unit.tolist()]] = scores.value
     return values
 
 
