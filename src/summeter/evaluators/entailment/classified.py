@@ -1,7 +1,4 @@
-"""Judgments from a sequence classifier of (chunk, claim), based on the best chunk of each claim.
-
-AlignScore and MiniCheck use this module.
-"""
+"""Judgments of claims from the values of all pairs of a chunk and a claim, based on the best chunk of each claim."""
 
 from __future__ import annotations
 
@@ -30,14 +27,12 @@ def at_best_chunk(
     chunks: Sequence[TextSpan],
     threshold: float,
     verdicts: tuple[str, str],
-    suffix: str = "",
 ) -> Judgment:
     """Return the judgment of a sentence from its highest value.
 
     If `index` is None, the judgment is that of the summary.
 
-    `verdicts` are the beginnings of the reason for values of at least `threshold` and for lower values. `suffix` is
-    appended to the reason.
+    `verdicts` are the beginnings of the reason for values of at least `threshold` and for lower values.
     """
     best = int(values.argmax())
     value = float(values[best])
@@ -49,7 +44,7 @@ def at_best_chunk(
         index,
         value=value,
         label=int(supported),
-        reason=f"{verdicts[0] if supported else verdicts[1]} {chunk} ({rounded(value, threshold)}){suffix}",
+        reason=f"{verdicts[0] if supported else verdicts[1]} {chunk} ({rounded(value, threshold)})",
         evidence=evidence([chunks[best]]),
     )
 
