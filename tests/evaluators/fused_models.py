@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from summeter.evaluators.fused import FILE, Combination, FusedMember, FusedModel, Input, dumped
+from summeter.evaluators.fused import FILE, Combination, FusedMember, FusedModel, Input, save
 
 
 def by_hand(**changed: Any) -> FusedModel:
@@ -26,5 +26,5 @@ def by_hand(**changed: Any) -> FusedModel:
 def written(folder: Path, model: FusedModel | None = None) -> Path:
     """Write the model to a folder and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_text(dumped(model or by_hand()), "utf-8")
+    save(model or by_hand(), folder / FILE)
     return folder

@@ -6,10 +6,10 @@ reads.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Role, named_file
 from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudge, MemberJudgments
-from summeter.models.fitted import DataFile, read_fitted
+from summeter.models.fitted import DataFile, read_fitted, write_fitted
 from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest, invalid
 from summeter.scoring.scores import STATUS_SEVERITY, UNITS, unit_scores
 from summeter.scoring.table import Groups, JudgmentTable
@@ -335,9 +335,9 @@ def load(file: DataFile) -> FusedModel:
         raise invalid(file.path, None, error, "this is not a fused judge of this version") from error
 
 
-def dumped(model: FusedModel) -> str:
-    """Return the contents of the file of a fused judge."""
-    return json.dumps({"schema": SCHEMA, **model.model_dump(mode="json")}, ensure_ascii=False, indent=1) + "\n"
+def save(model: FusedModel, file: Path) -> None:
+    """Write the file of a fused judge."""
+    write_fitted(file, SCHEMA, model.model_dump(mode="json"), indent=1)
 
 
 def _fields(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:

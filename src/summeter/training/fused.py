@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset
 from summeter.engine.api import evaluate
 from summeter.engine.options import Options
@@ -28,9 +27,9 @@ from summeter.evaluators.fused import (
     Input,
     Link,
     Measured,
-    dumped,
     inputs_of,
     measure,
+    save,
 )
 from summeter.records import UsageError, digest
 from summeter.runs.manifest import JudgeEntry
@@ -138,11 +137,7 @@ class FusedTask(Task):
         fitted = fit_fused(self, measured, inputs)
         show.note("figures")
         card = _card(self, measured, fitted)
-
-        def write(folder: Path) -> None:
-            write_text(folder / FILE, dumped(fitted.model))
-
-        return Trained(card, Card(card).lines(), Card(card).readme(), write)
+        return Trained(card, Card(card).lines(), Card(card).readme(), lambda folder: save(fitted.model, folder / FILE))
 
     def measured(self, judgments: Sequence[JudgmentTable]) -> tuple[Measured, list[Input]]:
         """Return the values of the inputs for all rated summaries, and the descriptions of the inputs."""
