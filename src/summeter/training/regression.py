@@ -21,7 +21,7 @@ from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.geval.geval import prompt_template
 from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
-from summeter.models.local.regressor import AT_ONCE, FILE, Layer, Pool, RegressionHead, Scale, framed, pooled_states
+from summeter.models.local.regressor import AT_ONCE, FILE, Layer, Pool, RegressionHead, framed, pooled_states
 from summeter.records import UsageError, digest
 from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
@@ -248,13 +248,12 @@ class RegressionTask(Task):
     def train(self, work: Work, show: Progress) -> Trained:
         """Fit and calibrate the judge, and compute the figures."""
         fitted = self.fit(work, show)
-        values = {aspect: fitted.ratings[aspect] for aspect in self.ratings.aspects}
         half_widths = {aspect: scale.half_width for aspect, scale in fitted.head.scales.items()}
         show.note("figures")
-        means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows["train"]])) for aspect in values}
+        means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows["train"]])) for aspect in fitted.ratings}
         rows = self.rows["test" if self.test else "dev"]
         listed = figures(
-            self.ratings, values, half_widths, means, rows, resamples=self.how.resamples, seed=self.how.seed
+            self.ratings, fitted.ratings, half_widths, means, rows, resamples=self.how.resamples, seed=self.how.seed
         )
         if fitted.span_free is not None:
             listed += yes_no_figures(
@@ -288,7 +287,26 @@ class RegressionTask(Task):
         states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
         if how.mode == "frozen":
             layers, scores = self._head(job, states[:, :-1], work, show)
-        return self._calibrated(layers, job.outputs, states, folder, scores)
+        hashed = [file for file in sorted(folder.iterdir()) if file.suffix in _HASHED or file.name == "tokenizer.json"]
+        head = RegressionHead(
+            pool=how.usual_pool, max_tokens=self.backbone.tokens.limit, layers=layers,
+            outputs=tuple(name for name in outputs if name != SPAN_FREE), scales={}, span_free=job.yes_no,
+            files={file.name: file_hash(file) for file in hashed}, prompts=self.prompts,
+        )  # fmt: skip
+        applied = head.apply(states[:, :-1])
+        values = head.by_aspect(applied)
+        dev = self.rows["dev"]
+        codes = self.ratings.document_codes[dev]
+        scales = {
+            aspect: calibrated(
+                predicted[dev], self.ratings.mean(aspect)[dev], codes, self.ends[aspect], how.calibration, how.coverage
+            )
+            for aspect, predicted in values.items()
+        }
+        ratings = {aspect: scales[aspect].rated(predicted) for aspect, predicted in values.items()}
+        cut = states[:, -1].astype(int).reshape(-1, len(dev))
+        log_odds = None if job.yes_no is None else applied[:, job.yes_no]
+        return FittedRegression(head.model_copy(update={"scales": scales}), ratings, folder, cut, scores, log_odds)
 
     def _targets(self) -> tuple[Floats, tuple[str, ...]]:
         """Return the targets and the aspect of each output.
@@ -341,40 +359,6 @@ class RegressionTask(Task):
             yes_no = logistic(states, job.targets[:, job.yes_no], job.train, job.dev)
             layer = Layer(np.hstack([layer.weight, yes_no.weight]), np.append(layer.bias, yes_no.bias))
         return (layer,), None
-
-    def _calibrated(
-        self, layers: tuple[Layer, ...], outputs: Sequence[str], states: Floats, folder: Path, scores: Scores | None
-    ) -> FittedRegression:
-        rated = tuple(name for name in outputs if name != SPAN_FREE)
-        span_free = len(rated) if self.how.span_free else None
-        hashed = [file for file in sorted(folder.iterdir()) if file.suffix in _HASHED or file.name == "tokenizer.json"]
-        files = {file.name: file_hash(file) for file in hashed}
-        limit = self.backbone.tokens.limit
-        uncalibrated = {
-            aspect: Scale(low=0, high=1, outputs=(0.0, 1.0), ratings=(0.0, 1.0), half_width=None,
-                          coverage=self.how.coverage)
-            for aspect in self.ratings.aspects
-        }  # fmt: skip
-        head = RegressionHead(
-            pool=self.how.usual_pool, max_tokens=limit, layers=layers, outputs=rated, scales=uncalibrated,
-            span_free=span_free, files=files, prompts=self.prompts,
-        )  # fmt: skip
-        applied = head.apply(states[:, :-1])
-        values = head.by_aspect(applied)
-        dev = self.rows["dev"]
-        codes = self.ratings.document_codes[dev]
-        scales = {
-            aspect: calibrated(
-                predicted[dev], self.ratings.mean(aspect)[dev], codes, self.ends[aspect], self.how.calibration,
-                self.how.coverage,
-            )
-            for aspect, predicted in values.items()
-        }  # fmt: skip
-        head = head.model_copy(update={"scales": scales})
-        ratings = {aspect: scales[aspect].rated(predicted) for aspect, predicted in values.items()}
-        log_odds = None if span_free is None else applied[:, span_free]
-        cut = states[:, -1].astype(int).reshape(-1, len(dev))
-        return FittedRegression(head, ratings, folder, cut, scores, log_odds)
 
 
 class FittedRegression(NamedTuple):

@@ -158,7 +158,7 @@ class RegressionHead(Record):
             return dict(zip(self.prompts, outputs[:, 0].reshape(len(self.prompts), -1), strict=True))
         return {
             aspect: outputs[:, [index for index, name in enumerate(self.outputs) if name == aspect]].mean(axis=1)
-            for aspect in self.scales
+            for aspect in dict.fromkeys(self.outputs)
         }
 
     def rated(self, outputs: Floats, cut: Floats) -> list[Rated]:
