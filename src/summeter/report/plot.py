@@ -306,6 +306,9 @@ def trend(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figu
         notes += _sentences(row.interval for _, row in means)
     if not panels:
         raise UsageError("a trend needs several runs on the same documents with the same judge and systems")
+    others = dict.fromkeys(view.name for view, _, _ in columns if frozenset(view.scores.document.names) != documents)
+    if others:
+        notes.append(f"Left out, since they judge other documents than {columns[0][0].name}: {', '.join(others)}.")
     return Figure("Means by date of the run", panels, [*dict.fromkeys(notes)])
 
 
