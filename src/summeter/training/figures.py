@@ -19,7 +19,7 @@ from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import raw
 from summeter.text.ngrams import words
 from summeter.text.rouge import rouge_n
-from summeter.training.ratings import Ratings
+from summeter.training.ratings import Ratings, known_mean
 
 JUDGE = "judge"
 CONSTANT, LENGTH, LEAD, ROUGE = "constant", "length", "lead", "rouge1"
@@ -213,11 +213,7 @@ class Draws:
         if not any(rater.startswith("?") for rater in self._ratings.annotators(aspect)):
             known = []
             for number, ratings in enumerate(votes):
-                others = np.delete(votes, number, axis=0)
-                rated = ~np.isnan(others)
-                count = rated.sum(axis=0)
-                sums = np.where(rated, others, 0.0).sum(axis=0)
-                mean = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+                mean = known_mean(np.delete(votes, number, axis=0), axis=0)
                 if (value := correlate(ratings, mean, "pearson").value) is not None:
                     known.append(value)
             listed.append(

@@ -17,6 +17,7 @@ from summeter.models.local.regressor import Layer, Scale
 from summeter.records import InstallError
 from summeter.stats import correlate
 from summeter.stats.base import Bools, Floats, Ints
+from summeter.training.ratings import known_mean
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
@@ -132,9 +133,7 @@ def mean_pearson(outputs: Floats, targets: Floats, names: Sequence[str]) -> floa
     values = []
     for name in dict.fromkeys(names):
         columns = [column for column, aspect in enumerate(names) if aspect == name]
-        rated = ~np.isnan(targets[:, columns])
-        sums, counts = np.where(rated, targets[:, columns], 0).sum(axis=1), rated.sum(axis=1)
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        means = known_mean(targets[:, columns], axis=1)
         values.append(correlate(outputs[:, columns].mean(axis=1), means, "pearson").value)
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known and len(known) == len(values) else None

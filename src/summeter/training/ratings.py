@@ -84,17 +84,20 @@ class Ratings:
 
     def mean(self, aspect: str) -> Floats:
         """Return the mean rating of each row, or NaN for a row without a rating."""
-        votes = self.votes[aspect]
-        rated = ~np.isnan(votes)
-        count = rated.sum(axis=0)
-        total = np.where(rated, votes, 0.0).sum(axis=0)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        return known_mean(self.votes[aspect], axis=0)
 
     def take(self, rows: Bools) -> Ratings:
         """Return the ratings of the rows selected by a mask."""
         summaries = tuple(row for row, selected in zip(self.summaries, rows.tolist(), strict=True) if selected)
         votes = {aspect: ratings[:, rows] for aspect, ratings in self.votes.items()}
         return replace(self, summaries=summaries, votes=votes, span_free=self.span_free[rows])
+
+
+def known_mean(ratings: Floats, axis: int) -> Floats:
+    """Return the means of the known ratings along an axis, or NaN where all ratings are missing."""
+    rated = ~np.isnan(ratings)
+    count, total = rated.sum(axis=axis), np.where(rated, ratings, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def read_ratings(
