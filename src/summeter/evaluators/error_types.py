@@ -38,7 +38,7 @@ class ErrorTypes(Evaluator):
     """
 
     name, version = "error_types", "1"
-    summary = "the error types of summary sentences, by a classifier trained on human labels"
+    summary = "A classifier trained on human labels predicts the error types of each sentence."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {ROLE: Role("classifier")}
     binary_units = frozenset({"sentence"})

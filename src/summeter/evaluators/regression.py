@@ -27,7 +27,7 @@ class Regression(Evaluator):
     """
 
     name, version = "regression", "1"
-    summary = "ratings by a network trained on human ratings (summeter train)"
+    summary = "A network trained on human ratings rates the summary (summeter train)."
     aspects = ("coherence", "consistency", "coverage", "fluency", "overall")
     roles: ClassVar[Mapping[str, Role]] = {"regressor": Role("regressor")}
     reduce = "whole"

@@ -53,7 +53,7 @@ class AlignScore(Evaluator):
     """
 
     name, version = "alignscore", "1"
-    summary = "summary sentences against chunks of the document, by an alignment network (AlignScore)"
+    summary = "An alignment network compares summary sentences with chunks of the document (AlignScore)."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "alignscore": Role(

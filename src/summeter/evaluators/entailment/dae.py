@@ -77,7 +77,7 @@ class DAE(Evaluator):
     """
 
     name, version = "dae", "1"
-    summary = "whether the document entails every dependency arc of the summary (DAE)"
+    summary = "A network decides whether the document entails each dependency arc of the summary (DAE)."
     aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "arcs": Role(

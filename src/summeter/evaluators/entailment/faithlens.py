@@ -55,7 +55,7 @@ class FaithLens(ClaimChecker):
     """
 
     name, version = "faithlens", "1"
-    summary = "summary sentences against chunks of the document, with explanations, by a trained LLM (FaithLens)"
+    summary = "A trained LLM explains whether chunks of the document support each sentence (FaithLens)."
     roles: ClassVar[Mapping[str, Role]] = {
         "judge": Role(
             checkpoints=(

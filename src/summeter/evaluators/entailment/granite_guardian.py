@@ -79,7 +79,7 @@ class GraniteGuardian(ClaimChecker):
     """
 
     name, version = "granite_guardian", "1"
-    summary = "groundedness of the summary in the document, by an LLM trained to find risks (Granite Guardian)"
+    summary = "An LLM trained to find risks decides whether the summary is grounded (Granite Guardian)."
     roles: ClassVar[Mapping[str, Role]] = {
         "judge": Role(
             checkpoints=(

@@ -39,7 +39,7 @@ class HHEM(ClaimChecker):
     """
 
     name, version = "hhem", "1"
-    summary = "the summary against the document, by a network trained to find hallucinations (HHEM-2.1-Open)"
+    summary = "A network trained to find hallucinations compares summary and document (HHEM-2.1-Open)."
     roles: ClassVar[Mapping[str, Role]] = {
         "hhem": Role(
             "token_classifier",

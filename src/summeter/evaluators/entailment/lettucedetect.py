@@ -60,7 +60,7 @@ class LettuceDetect(Evaluator):
     """
 
     name, version = "lettucedetect", "1"
-    summary = "unsupported spans of the summary, by a token classifier (LettuceDetect)"
+    summary = "A token classifier finds the unsupported spans of the summary (LettuceDetect)."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "lettucedetect": Role(

@@ -66,7 +66,7 @@ class Lite2Pyramid(Evaluator):
     """
 
     name, version = "lite2pyramid", "1"
-    summary = "which content units the summary entails, by an NLI network (Lite2Pyramid)"
+    summary = "An NLI network decides which content units the summary entails (Lite2Pyramid)."
     aspects = (COMPLETENESS,)
     roles: ClassVar[Mapping[str, Role]] = {"lite2pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
     code_licence = "none"
@@ -140,7 +140,7 @@ class Lite3Pyramid(Lite2Pyramid):
     """
 
     name = "lite3pyramid"
-    summary = "which automatically extracted units of the references the summary entails (Lite3Pyramid)"
+    summary = "An NLI network decides which extracted units of the references the summary entails (Lite3Pyramid)."
     roles: ClassVar[Mapping[str, Role]] = {"lite3pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
 
     parsed: bool = False

@@ -61,7 +61,7 @@ class Menli(Evaluator):
     """
 
     name, version = "menli", "1"
-    summary = "NLI between whole summary and reference or document, in both directions (MENLI)"
+    summary = "NLI between the whole summary and the reference or document, in both directions (MENLI)."
     aspects = (ENTAILMENT, FAITHFULNESS)
     roles: ClassVar[Mapping[str, Role]] = {"nli": NETWORK}
     code_licence = "MIT"
@@ -124,7 +124,7 @@ class MenliCombined(DerivedEvaluator):
     """
 
     name, version = "menli.combined", "1"
-    summary = "weighted mean of MENLI and another evaluator, each scaled over the run"
+    summary = "The weighted mean of MENLI and another evaluator, each scaled over the run."
     aspects = (ENTAILMENT, FAITHFULNESS)
     roles: ClassVar[Mapping[str, Role]] = {
         "nli": NETWORK,

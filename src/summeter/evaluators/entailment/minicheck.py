@@ -73,7 +73,7 @@ class MiniCheck(ClaimChecker):
     """
 
     name, version = "minicheck", "1"
-    summary = "summary sentences against chunks of the document, by a fact-checking network (MiniCheck)"
+    summary = "A fact-checking network compares summary sentences with chunks of the document (MiniCheck)."
     roles: ClassVar[Mapping[str, Role]] = {
         "minicheck": Role(
             "classifier",

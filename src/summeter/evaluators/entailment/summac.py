@@ -50,7 +50,7 @@ class SummaC(Evaluator):
     """
 
     name, version = "summac", "1"
-    summary = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
+    summary = "An NLI network compares each summary sentence with every passage (SummaC-ZS, SummaC-Conv)."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {"nli": Role("classifier")}
     reduce = "whole"

@@ -69,7 +69,7 @@ class Fenice(PromptedEvaluator):
     """
 
     name, version = "fenice", "1"
-    summary = "claims of the summary, each aligned with passages of the document by an NLI network (FENICE)"
+    summary = "An NLI network aligns each claim of the summary with passages of the document (FENICE)."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "nli": Role(

@@ -40,7 +40,7 @@ class A3CU(Evaluator):
     """
 
     name, version = "a3cu", "1"
-    summary = "content units shared with the reference, as a regression network estimates them (A3CU)"
+    summary = "A regression network estimates the content units shared with the reference (A3CU)."
     aspects = (RECALL, PRECISION, F1)
     needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {

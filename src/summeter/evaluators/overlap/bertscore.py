@@ -37,7 +37,7 @@ class BertScore(Evaluator):
     """
 
     name, version = "bertscore", "1"
-    summary = "greedy matching of contextual token embeddings with the references' (BERTScore)"
+    summary = "Contextual embeddings of tokens, matched greedily with those of references (BERTScore)."
     aspects = ASPECTS
     needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {"encoder": Role("encoder")}

@@ -16,7 +16,7 @@ class Length(Evaluator):
     """
 
     name, version = "length", "1"
-    summary = "words and sentences of the summary, and its words as a share of the document's"
+    summary = "The number of words and sentences of the summary, and its share of the document's words."
     aspects = ("words", "sentences", "sentence_words", "compression")
     value_range = None
 

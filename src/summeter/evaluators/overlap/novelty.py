@@ -22,7 +22,7 @@ class Abstractiveness(Evaluator):
     """
 
     name, version = "abstractiveness", "1"
-    summary = "share of the summary's 1-, 3- and 5-grams that are new (UniSumEval, eq. 5-6)"
+    summary = "The share of the summary's 1-, 3- and 5-grams that are new (UniSumEval, eq. 5-6)."
     aspects = ("abstractiveness",)
     reads_sentences = False
 

@@ -25,7 +25,7 @@ class Rouge(Evaluator):
     """
 
     name, version = "rouge", "1"
-    summary = "n-gram and subsequence overlap with reference summaries (Lin, 2004)"
+    summary = "The overlap of n-grams and subsequences with reference summaries (Lin, 2004)."
     aspects = ("rouge1", "rouge2", "rougeL", "rougeLsum")
     needs = frozenset({"reference"})
 

@@ -39,7 +39,7 @@ class Similarity(Evaluator):
     """
 
     name, version = "similarity", "1"
-    summary = "cosine of the summary's embedding with the document's or the reference's"
+    summary = "The cosine of the embeddings of the summary and of the document or reference."
     aspects = (SIMILARITY,)
     roles: ClassVar[Mapping[str, Role]] = {"embed": Role("encoder")}
     reduce = "whole"

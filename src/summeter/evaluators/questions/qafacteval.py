@@ -72,7 +72,7 @@ class QAFactEval(Evaluator):
     """
 
     name, version = "qafacteval", "1"
-    summary = "questions about the summary's noun chunks, answered from the document (QAFactEval)"
+    summary = "Questions about the summary's noun chunks are answered from the document (QAFactEval)."
     aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "asker": Role("seq2seq", checkpoints=(Checkpoint("QAEval question generation", "none stated", size=406),)),

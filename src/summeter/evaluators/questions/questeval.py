@@ -103,7 +103,7 @@ class QuestEval(Evaluator):
     """
 
     name, version = "questeval", "1"
-    summary = "summary and document answer each other's questions (QuestEval)"
+    summary = "Summary and document answer each other's questions (QuestEval)."
     aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "questions": Role(

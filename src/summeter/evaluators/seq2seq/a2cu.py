@@ -55,7 +55,7 @@ class A2CU(Evaluator):
     """
 
     name, version = "a2cu", "1"
-    summary = "which content units of the reference, extracted by a network, the summary contains (A2CU)"
+    summary = "One network extracts the reference's content units, another finds them in the summary (A2CU)."
     aspects = (RECALL, PRECISION, F1)
     needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {

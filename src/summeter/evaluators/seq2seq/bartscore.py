@@ -49,7 +49,7 @@ class BartScore(Evaluator):
     """
 
     name, version = "bartscore", "1"
-    summary = "probability of generating the summary from document or reference, or the reverse (BARTScore)"
+    summary = "The probability of the summary given the document or reference, or the reverse (BARTScore)."
     aspects = tuple(ASPECTS.values())
     roles: ClassVar[Mapping[str, Role]] = {
         "bartscore": Role(

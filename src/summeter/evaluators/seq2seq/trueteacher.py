@@ -34,7 +34,7 @@ class TrueTeacher(Evaluator):
     """
 
     name, version = "trueteacher", "1"
-    summary = "whether the document entails the whole summary, by one T5 (TrueTeacher)"
+    summary = "A T5 network decides whether the document entails the whole summary (TrueTeacher)."
     aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "trueteacher": Role(

@@ -60,7 +60,7 @@ class UniEval(Evaluator):
     """
 
     name, version = "unieval", "1"
-    summary = "a network's Yes or No about coherence, consistency, fluency and relevance (UniEval)"
+    summary = "A network answers Yes or No about coherence, consistency, fluency and relevance (UniEval)."
     aspects = (*_QUESTIONS, OVERALL)
     roles: ClassVar[Mapping[str, Role]] = {
         "unieval": Role(

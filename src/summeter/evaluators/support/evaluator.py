@@ -34,7 +34,7 @@ class Support(Evaluator):
     """
 
     name, version = "support", "4"
-    summary = "evidence by words: where a claim's words are in the text, which numbers and names are not"
+    summary = "Words of the document that support a claim, and numbers and names that it lacks (no model)."
     aspects = ("faithfulness", "completeness", "conciseness")
     measured_agreement: ClassVar[Mapping[str, str]] = {
         "faithfulness": "balanced accuracy 0.61, AUROC 0.72 on seven datasets (reports/quality.md)",
