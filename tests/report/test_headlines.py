@@ -19,7 +19,7 @@ from summeter.meta import compare
 from summeter.meta._versions import outcome
 from summeter.meta.verdicts import ABOVE, UNDECIDED, Comparison
 from summeter.records import Document, Judgment, Summary
-from summeter.report import ranking
+from summeter.report import html, ranking
 from summeter.report.build import page
 from summeter.report.ranks import leading
 from summeter.runs.manifest import JudgeEntry
@@ -313,9 +313,13 @@ def test_agreement_with_people_is_compared_with_chance(tmp_path: Path) -> None:
     entry = fake.FACT_CHECK.model_copy(update={"threshold": 0.36})
     for right, verdict in ((lambda number: number % 2, ABOVE), (lambda number: number // 2 % 2, UNDECIDED)):
         rows, judge = labelled(right)
-        made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))])
+        run = fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))
+        made = page([run])
         ((source, row),) = made.agreements
         assert (source, row.aspect, row.n, row.details["verdict"]) == ("mock.fact_check", "faithfulness", 40, verdict)
+        head = html([run], tmp_path / "page.html").read_text("utf-8").partition("<tbody>")[0]
+        mark = "" if verdict == ABOVE else '<span class="badge">!</span> '
+        assert f">{mark}agreement {row.value:.2f}</span>" in head
     # No value is near the judge's threshold.
     decisions = {verdict.decision for view in made.items for verdict in view.verdicts}
     assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}
