@@ -120,7 +120,7 @@ def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[st
 
             how = how_to_bind(name)
         else:
-            example = Parameter("models", f"{name}=openai/gpt-4o")
+            example = Parameter("models", f"{name}=openai/MODEL")
             how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
         subject = ". It also" if message else evaluator.name
         hint = f". {definition.hint.removesuffix('.')}" if definition.hint else ""

@@ -70,7 +70,7 @@ def provider_of(model: str) -> tuple[Provider, str]:
     prefix, slash, name = model.partition("/")
     if not slash or not name.strip() or not prefix:
         known = ", ".join(sorted(provider_names()))
-        raise UsageError(f"model {model!r} is not PROVIDER/MODEL (for example openai/gpt-4o); providers: {known}")
+        raise UsageError(f"model {model!r} is not PROVIDER/MODEL (for example openai/MODEL); providers: {known}")
     provider = find_provider(prefix)
     if provider is None:
         names = sorted(provider_names())
