@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -166,8 +165,8 @@ def test_an_adjudicator_answers_custom_questions(place: Any, visit: Any, shot: A
     page.goto(f"{place.url}/admin/adjudicate")
     task(page)
     expect(page.locator(".answers .option")).to_have_count(2)
-    for name in ("clear", "sure", "harm"):
-        expect(page.locator(".answers dt").filter(has_text=re.compile(rf"^\s*{name}\s*$")).first).to_be_visible()
+    for text in ("How clear is the sentence?", "How sure are you?", "Could it mislead?"):
+        expect(page.locator(".answers dt", has_text=text).first).to_be_visible()
     page.locator(".answers .option label").first.click()
     expect(own(page, "How clear").locator("input:checked")).to_have_count(1)
     tick(page, "How clear", "so so")
