@@ -40,6 +40,7 @@ def axe() -> Callable[[Any], list[str]]:
         for size, scheme in LOOKS:
             resize(page, **size)
             page.emulate_media(color_scheme=scheme)
+            page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
             found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
             faults += [
                 f"{scheme} {size['width']} {one['id']}: {node['html'][:160]} | {node['failureSummary']}"
