@@ -27,10 +27,9 @@ def without_controls(text: str) -> str:
 
 
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""A letter of a right-to-left script."""
 # From a letter of a right-to-left script to the last one before a Latin letter, a quote or a separator
-_RIGHT_TO_LEFT = re.compile(
-    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc](?:[^A-Za-z\\n,;:()\\[\\]\"']*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
-)
+_RIGHT_TO_LEFT = re.compile(rf"{RIGHT_TO_LEFT.pattern}(?:[^A-Za-z\n,;:()\[\]\"']*{RIGHT_TO_LEFT.pattern})?")
 
 
 def isolated(text: str) -> str:
