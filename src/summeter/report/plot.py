@@ -270,9 +270,12 @@ def trend(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figu
     documents = frozenset(columns[0][0].scores.document.names)
     by_key: dict[Key, list[RunView]] = {}
     titles: dict[Key, str] = {}
+    others: dict[str, None] = {}
     for view, key, title in columns:
         titles.setdefault(key, title.replace(f"{view.letter} · ", ""))
-        if (aspect is not None or key[2] == lead) and frozenset(view.scores.document.names) == documents:
+        if frozenset(view.scores.document.names) != documents:
+            others[view.name] = None
+        elif aspect is not None or key[2] == lead:
             by_key.setdefault(key, []).append(view)
     panels, notes = [], []
     for key, found in by_key.items():
@@ -306,7 +309,6 @@ def trend(runs: Runs, *, aspect: Names = None, judge: str | None = None) -> Figu
         notes += _sentences(row.interval for _, row in means)
     if not panels:
         raise UsageError("a trend needs several runs on the same documents with the same judge and systems")
-    others = dict.fromkeys(view.name for view, _, _ in columns if frozenset(view.scores.document.names) != documents)
     if others:
         notes.append(f"Left out, since they judge other documents than {columns[0][0].name}: {', '.join(others)}.")
     return Figure("Means by date of the run", panels, [*dict.fromkeys(notes)])
