@@ -111,6 +111,7 @@ def validate(
 
     Exits with 2 if there is a fault.
     """
+    from summeter.pages.numbers import count
     from summeter.records import InputError
 
     faults: tuple[Fault, ...] = ()
@@ -126,9 +127,9 @@ def validate(
         faults = error.faults
     rows = [_fault_row("error", fault) for fault in faults] + [_fault_row("warning", fault) for fault in warnings]
     lines = [*map(in_options, faults), *(f"{in_options(warning)} (warning)" for warning in warnings), *overview]
-    count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
-    count += f", {len(warnings)} warning{'' if len(warnings) == 1 else 's'}" if warnings else ""
-    output.write([*lines, count], rows, valid=not faults)
+    found = count(len(faults), "fault") if faults else "no faults"
+    found += f", {count(len(warnings), 'warning')}" if warnings else ""
+    output.write([*lines, found], rows, valid=not faults)
     if faults:
         raise typer.Exit(BAD_INPUT)
 
@@ -378,14 +379,13 @@ def _terms(dataset: Dataset, preset: str | None) -> list[str]:
 
 def _dropped(dataset: Dataset, folder: Path) -> list[str]:
     from summeter.data.folder import DROPPED
+    from summeter.pages.numbers import count
 
     if not dataset.dropped:
         return []
     rows = len({(each.file, each.line) for each in dataset.dropped if each.dropped == "row"})
     fields = sum(each.dropped == "field" for each in dataset.dropped)
-    counts = [
-        f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in ((rows, "row"), (fields, "field")) if count
-    ]
+    counts = [count(number, what) for number, what in ((rows, "row"), (fields, "field")) if number]
     return [f"skipped: {' and '.join(counts)}; the reasons are in {folder / DROPPED}"]
 
 

@@ -29,6 +29,7 @@ from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, dev_split, meta_input, pairs_by_level
 from summeter.meta.texts import Evidence, Texts
 from summeter.meta.verdicts import ABOVE, against_chance
+from summeter.pages.numbers import count
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest, invalid
 from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, decide, tune_threshold
@@ -285,7 +286,7 @@ def _verdict(known: Calibration) -> str:
 
 def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
     if total:
-        yield f"{total} disagreement{'' if total == 1 else 's'}, worst first:"
+        yield f"{count(total, 'disagreement')}, worst first:"
     for unit in listed:
         place = "" if unit.index is None else f", {unit.unit} {unit.index}"
         score = "" if unit.score is None else f" ({unit.score:.2f})"

@@ -28,6 +28,7 @@ from summeter.meta.options import By, CommandLine, GoldAtLeast, Options, Pairs, 
 from summeter.meta.results import Row, Study, interval_row, key_of, merged, named, pair_name
 from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
+from summeter.pages.numbers import count
 from summeter.records import UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
 from summeter.stats import Bootstrap, Estimate, correlate, labels_needed, ppi_mean
@@ -226,7 +227,7 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
     warnings = []
     if n < SMALL:
         few = "no interval" if n < 2 else f"fewer than {SMALL}, so the interval relies on Student's t"
-        warnings.append(f"only {n} label{'' if n == 1 else 's'}: {few}")
+        warnings.append(f"only {count(n, 'label')}: {few}")
     if n < 5 or rest < 5:
         return warnings
     if bool(labelled[:n].all()):
