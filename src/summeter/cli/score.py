@@ -91,7 +91,6 @@ def score(
     from summeter.engine.roles import check_roles
     from summeter.engine.runs import check_coverage
     from summeter.models.resolve import parse_bindings
-    from summeter.runs.run import BY_SOURCE, MANIFEST, RunFolder
 
     where = executor_of(executor, workers, ray_address, cpus_per_worker, gpus_per_worker)
     if where is not None:
@@ -118,8 +117,8 @@ def score(
     del loaded  # frees memory; the report reads the copy in the run
     print_run(run, output, quiet=quiet, full=full)
     check_coverage(run, min_coverage)
-    if (inside := run.folder / BY_SOURCE / MANIFEST).exists():
-        check_coverage(RunFolder(inside.parent), min_coverage)
+    if (inside := run.by_source()) is not None:
+        check_coverage(inside, min_coverage)
 
 
 def demo(
@@ -188,12 +187,11 @@ def show_summary(run: Run, page: Page, *, quiet: bool = False) -> None:
     """
     from summeter.cli.spending import run_notes, total
     from summeter.report import outcome
-    from summeter.runs.run import BY_SOURCE, MANIFEST, read_manifest
 
     if not quiet:
         lines = {**outcome(page), "cost": total(run.manifest)}
-        if (inside := run.folder / BY_SOURCE / MANIFEST).exists():
-            lines["cost with the sources alone"] = total(read_manifest(inside.parent))  # has the calls of both
+        if (inside := run.by_source()) is not None:
+            lines["cost with the sources alone"] = total(inside.manifest)  # has the calls of both
         for label, text in lines.items():
             typer.echo(wrapped(f"{label}: {text}"))
     typer.echo(f"report: {run.folder / 'report.html'}")

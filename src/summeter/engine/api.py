@@ -137,8 +137,8 @@ async def evaluate_async(
             )
         executor.check()
     alone = [plan.by_source() for plan in plans] if settings.by_source else []
-    earlier = None if replay is None else Path(replay) / BY_SOURCE
-    if alone and earlier is not None and not (earlier / MANIFEST).exists():
+    earlier = None if replay is None else RunFolder(replay).by_source()
+    if alone and replay is not None and earlier is None:
         raise UsageError(
             f"{replay} contains no judgments of single sources; replay it without ", Parameter("by_source")
         )
@@ -153,9 +153,9 @@ async def evaluate_async(
     if alone:
         inside = folder / BY_SOURCE
         copy_stores(folder, inside)  # calls that both need, such as for the claims of a summary, are made once
+        replayed, recorded = (None, None) if earlier is None else (earlier.folder, earlier.manifest)
         for plan in alone:
-            before = None if earlier is None else read_manifest(earlier)
-            await _run_session(plan, inside, earlier, before, progress or in_notebook(), executor)
+            await _run_session(plan, inside, replayed, recorded, progress or in_notebook(), executor)
     return run
 
 

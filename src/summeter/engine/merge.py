@@ -22,7 +22,7 @@ from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
 from summeter.runs.progress import PROGRESS, ProgressTable
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import BY_SOURCE, CALLS, FAILURES, MANIFEST, RunFolder, prepared_rows
+from summeter.runs.run import BY_SOURCE, CALLS, FAILURES, RunFolder, prepared_rows
 from summeter.runs.usage import Usage, add_usage
 from summeter.stats.base import Bools, Ints
 
@@ -61,11 +61,11 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     check_folder(target)
     with building(target) as fresh:
         _merge_into(fresh, runs)
-        inside = [run.folder / BY_SOURCE for run in runs if (run.folder / BY_SOURCE / MANIFEST).exists()]
+        inside = [of_sources for run in runs if (of_sources := run.by_source()) is not None]
         if len(inside) == 1:
-            shutil.copytree(inside[0], fresh / BY_SOURCE)
+            shutil.copytree(inside[0].folder, fresh / BY_SOURCE)
         elif inside:
-            _merge_into(fresh / BY_SOURCE, [RunFolder(folder) for folder in inside])
+            _merge_into(fresh / BY_SOURCE, inside)
     return Run(target)
 
 

@@ -32,7 +32,7 @@ from summeter.meta.selection import check_known
 from summeter.meta.texts import Texts
 from summeter.pages.numbers import count
 from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names
-from summeter.runs.run import BY_SOURCE, MANIFEST, RunFolder
+from summeter.runs.run import RunFolder
 from summeter.scoring.table import Categorical, Question
 from summeter.stats import Measurement
 from summeter.stats.base import EMPTY, Ints
@@ -119,10 +119,9 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     folder = next(iter(both.folders.values()), None)
     if folder is None or len(both.folders) > 1:
         raise UsageError("this study takes one run")
-    if not (folder.folder / BY_SOURCE / MANIFEST).exists():
+    if (inside := folder.by_source()) is None:
         why = f"{folder.folder} contains no judgments of single sources; repeat the summeter score command with "
         raise UsageError(why, Parameter("by_source"))
-    inside = RunFolder(folder.folder / BY_SOURCE)
     shares, listed, notes = list[Row](), list[Row](), list[str]()
     texts = Texts(folder.data), Texts(inside.data)
     documents = folder.data.documents.values()

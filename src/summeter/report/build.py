@@ -42,7 +42,7 @@ from summeter.report.studies import about, studies
 from summeter.report.trust_studies import is_complete, trusted, verdicts
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import Gloss, gloss
-from summeter.runs.run import BY_SOURCE, MANIFEST, RunFolder
+from summeter.runs.run import RunFolder
 from summeter.tables import Table
 
 # Names of files and folders that do not describe the data; the name of the enclosing folder is used instead.
@@ -114,7 +114,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     if not parts:
         raise UsageError("a report needs at least one run or study")
     for run in runs:
-        if (run.folder / BY_SOURCE / MANIFEST).exists():
+        if run.by_source() is not None:
             with suppress(UsageError):  # no judge labels sentences or claims
                 study_list.append(sources_of(run))
     chosen, sample = listed_summaries(runs)

@@ -22,7 +22,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.journal import CHECKSUM_FILE, LOCK
 from summeter.runs.progress import PROGRESS
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import BY_SOURCE, CALLS, FAILURES, MANIFEST, RunFolder, read_manifest
+from summeter.runs.run import BY_SOURCE, CALLS, FAILURES, MANIFEST, RunFolder
 from summeter.runs.sqlite import KeyValueFile
 from summeter.runs.views import VIEWS
 
@@ -81,10 +81,11 @@ def verify(folder: Path) -> list[Fault]:
     Missing checksums, for example of a killed run, are also a fault; the judgments are then compared with the lines of
     progress. Raises UsageError if the folder is not a run, and InputError if run.json is damaged.
     """
-    manifest = read_manifest(folder)
+    run = RunFolder(folder)
+    manifest = run.manifest
     faults = [*_check_data(folder), *_check_stores(folder, recorded := _recorded(folder))]
-    if (folder / BY_SOURCE / MANIFEST).exists():
-        faults += verify(folder / BY_SOURCE)
+    if (inside := run.by_source()) is not None:
+        faults += verify(inside.folder)
     if recorded is not None:
         rebuild = f"Rebuild it: summeter rescore {folder}"
         known = {file.relative_to(folder).parts[0] for file in facts(folder)} | {*_OTHERS, *_FOLDERS, "data", BY_SOURCE}
@@ -103,7 +104,6 @@ def verify(folder: Path) -> list[Fault]:
     message = f"{why}. There are no recorded checksums, so only the lines of progress were checked"
     faults.append(Fault(str(folder), None, None, message))
     try:
-        run = RunFolder(folder)
         for _ in run.tables():
             pass
         run.check_prepared()

@@ -325,8 +325,16 @@ class RunFolder:
         """Open the stored calls, which are none if the run has asked no model."""
         return CallStore(self.folder / CALLS, readonly=True) if (self.folder / CALLS).exists() else CallStore()
 
+    def by_source(self) -> RunFolder | None:
+        """Return the run in which the same judges judged each source alone, or None if there is none."""
+        inside = self.folder / BY_SOURCE
+        return RunFolder(inside) if (inside / MANIFEST).exists() else None
+
     def judged(self) -> set[tuple[str, str]]:
         """Return (document, system) of each summary with a finished or failed item, alone or in a pair."""
+        return self.once("judged", self._judged)
+
+    def _judged(self) -> set[tuple[str, str]]:
         finished = (confirmed.items.items() for confirmed in self.confirmed().values())
         failed = (failure.key[1:] for failure in self.failures() if failure.status == "error")
         items = chain(chain.from_iterable(finished), failed)
