@@ -18,7 +18,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.choices import Level
 from summeter.data.dataset import load
-from summeter.meta.gold import gold_scores
+from summeter.meta.selection import gold_scores
 from summeter.records import Judgment, Span, Target, error_types
 from summeter.scoring.pairs import preferences
 from summeter.scoring.table import JudgmentTable

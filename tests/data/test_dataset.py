@@ -18,7 +18,7 @@ from together import together
 
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.presets import PRESETS
-from summeter.meta.context import Context
+from summeter.meta.sample import Context
 from summeter.records import Document, InputError, Judgment, KeyFacts, Summary, UsageError, digest
 from summeter.text.split import SPLITTER
 

@@ -16,8 +16,7 @@ from together import together
 
 from summeter.data.dataset import load
 from summeter.meta._agree import AgreeOptions, agree, export, leave_one_out, override_rate
-from summeter.meta.coefficients import COEFFICIENTS
-from summeter.meta.measure import estimate
+from summeter.meta.measure import COEFFICIENTS, estimate
 from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Rater, Sample, Units
 from summeter.records import Judgment, Span, Target, UsageError

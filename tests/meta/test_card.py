@@ -14,8 +14,8 @@ from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
 from summeter.meta._card import card, domain_stability, redaction_column, tables
-from summeter.meta.context import Context
 from summeter.meta.results import Study
+from summeter.meta.sample import Context
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.tables import document

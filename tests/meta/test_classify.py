@@ -13,8 +13,8 @@ from sklearn import metrics
 
 from summeter.meta import Study, agreement_with_people, classify, correlate
 from summeter.meta._classify import NEEDS_THRESHOLD, STATISTICS
-from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
+from summeter.meta.sample import Context
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
 

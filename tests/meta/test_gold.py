@@ -13,10 +13,10 @@ from meta.makers import judgment, people, sentences, voted
 
 from summeter.data.dataset import load
 from summeter.meta import Level, Tie, prefer
-from summeter.meta.gold import aspects, blocks, gold_scores, votes
 from summeter.meta.inputs import gold_input
 from summeter.meta.options import People
 from summeter.meta.sample import Sample
+from summeter.meta.selection import aspects, blocks, gold_scores, votes
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
 

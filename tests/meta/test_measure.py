@@ -8,13 +8,11 @@ from meta.makers import people, ratings
 
 from summeter.choices import Average, Level
 from summeter.meta import correlate
-from summeter.meta.coefficients import STATISTICS, Statistic
-from summeter.meta.context import Context
-from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import judge_input
-from summeter.meta.measure import estimate, measure
+from summeter.meta.measure import STATISTICS, Statistic, estimate, measure
 from summeter.meta.results import resampling
-from summeter.meta.sample import Rater, Sample, Units
+from summeter.meta.sample import Context, Rater, Sample, Units
+from summeter.meta.selection import gold_scores
 from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import Measurement
 from summeter.stats.base import Floats, Ints

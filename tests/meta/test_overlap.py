@@ -14,8 +14,8 @@ from rouge_score.rouge_scorer import RougeScorer
 from summeter.data.dataset import load, save
 from summeter.engine.api import evaluate
 from summeter.meta._overlap import Lists, lists_of, match_claims, overlap, rouge_1
-from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT
+from summeter.meta.sample import Context
 from summeter.records import InputError, UsageError
 
 TEXTS = st.lists(st.text("abc ", min_size=1, max_size=8), max_size=4)

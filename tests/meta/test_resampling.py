@@ -8,11 +8,11 @@ from meta.makers import people, ratings
 
 from summeter.choices import Average
 from summeter.meta import Level
-from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import judge_input
 from summeter.meta.measure import estimate
 from summeter.meta.results import resampling
 from summeter.meta.sample import Sample, group_means
+from summeter.meta.selection import gold_scores
 from summeter.scoring import JudgmentTable
 from summeter.stats import Status
 from summeter.stats.correlation import CORRELATIONS, raw

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from meta.makers import judgment, ratings, sentences
 
 from summeter.meta import Level, ValueOrLabel
-from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
-from summeter.meta.sample import OTHER_LIST, Sample, group_means
+from summeter.meta.sample import OTHER_LIST, Context, Sample, group_means
 from summeter.records import Judgment, UsageError
 from summeter.scoring import summary_scores
 from summeter.scoring.table import JudgmentTable

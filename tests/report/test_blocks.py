@@ -12,7 +12,7 @@ from summeter.choices import Level
 from summeter.evaluators.base import Prepared
 from summeter.meta import compare_runs
 from summeter.meta._versions import outcome
-from summeter.meta.gold import gold_scores
+from summeter.meta.selection import gold_scores
 from summeter.records import Document, Judgment, Summary, Target
 from summeter.report.build import Page, page
 from summeter.report.strengths import error_counts

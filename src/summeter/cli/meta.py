@@ -19,10 +19,10 @@ from summeter.meta._card import tables
 from summeter.meta._compare import matrices
 from summeter.meta._jury import items
 from summeter.meta._overlap import lists_of
-from summeter.meta.context import Context
 from summeter.meta.inputs import context_of
 from summeter.meta.options import STUDIES
 from summeter.meta.results import Study
+from summeter.meta.sample import Context
 from summeter.meta.verdicts import MOST_NAMED
 from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder

@@ -4,12 +4,10 @@ Studies are computed from judgments and call no model. The public API is exporte
 modules:
 
     inputs        judge_input(run or runs) -> JudgeInput(table, ...); gold_input(data) -> table, context; run_notes
-    gold          merge human judgments: gold_scores(table, aspect, level, options); votes(...) for agreement
     sample        Sample: joined votes of judges and people; .at(level) computes means of documents or systems
-    coefficients  STATISTICS: the table of coefficients and rates
-    measure       measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one estimate
+    measure       STATISTICS: the table of coefficients and rates; measure(sample, statistics, by=, within=) -> rows
     options       option models, and the decorator @study, which turns a function into a study and a command
-    selection     all_pairs(...): join each selected judge and aspect with people
+    selection     gold_scores(...): merge human judgments; all_pairs(...): join each selected judge and aspect with them
     pairing       Pairing.of(a, b): summaries and judges of two runs that correspond; difference_rows(pairing)
     verdicts      decisions about differences and chance, and their wording
     results       Row and Study, the results of all studies

@@ -18,10 +18,8 @@ from pydantic import Field
 from summeter.choices import AggregationRule, Average, Level
 from summeter.meta._compare import judge_differences, pair_row
 from summeter.meta._trust import TrustOptions, trust
-from summeter.meta.coefficients import AUROC, STATISTICS
-from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, RunLike, judge_input
-from summeter.meta.measure import estimate
+from summeter.meta.measure import AUROC, STATISTICS, estimate
 from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
     Row,
@@ -35,6 +33,7 @@ from summeter.meta.results import (
 )
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, meta_input, pairs_by_level, wanted
+from summeter.meta.selection import aspects as judged_aspects
 from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,

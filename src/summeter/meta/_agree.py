@@ -25,15 +25,26 @@ from pydantic import Field, SkipValidation
 from summeter.choices import AggregationRule, Level, QuestionType, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
-from summeter.meta.coefficients import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
-from summeter.meta.context import Context
-from summeter.meta.gold import PEOPLE, aspects, block_rows, blocks, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, run_notes
-from summeter.meta.measure import measure, pooled_measurement
+from summeter.meta.measure import COEFFICIENTS, STATISTICS, Statistic, meaning, measure, pooled_measurement, scale_of
 from summeter.meta.options import LISTED, By, Choice, Coefficients, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
-from summeter.meta.sample import Rater, Sample, rows_by_name
-from summeter.meta.selection import Group, all_pairs, group_fields, groups, meta_input
+from summeter.meta.sample import Context, Rater, Sample, rows_by_name
+from summeter.meta.selection import (
+    PEOPLE,
+    Group,
+    all_pairs,
+    aspects,
+    block_rows,
+    blocks,
+    gold_scores,
+    group_fields,
+    groups,
+    meta_input,
+    summary_votes,
+    votes,
+    votes_of,
+)
 from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Categorical, JudgmentTable

@@ -21,9 +21,8 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Level, ValueOrLabel
-from summeter.meta.coefficients import STATISTICS, Statistic
 from summeter.meta.inputs import JudgeInput, RunLike, judge_input
-from summeter.meta.measure import measure
+from summeter.meta.measure import STATISTICS, Statistic, measure
 from summeter.meta.options import LISTED, AgreementCoefficient, By, CommandLine, Judges, Significance, study
 from summeter.meta.pairing import pair_judges
 from summeter.meta.results import Row, Study, merged, status_of

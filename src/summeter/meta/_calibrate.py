@@ -20,13 +20,12 @@ from pydantic import Field, ValidationError
 from summeter._version import __version__
 from summeter.choices import Level, ValueOrLabel
 from summeter.data.atomic import write_text
-from summeter.meta.gold import PEOPLE, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import MetaInput, dev_split, meta_input, pairs_by_level
+from summeter.meta.selection import PEOPLE, MetaInput, decisions, dev_split, meta_input, pairs_by_level, votes
 from summeter.meta.texts import Evidence, Texts
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.pages.numbers import count

@@ -25,15 +25,13 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.overview import EDGES, bucket
-from summeter.meta.context import Context
-from summeter.meta.gold import PEOPLE, gold_scores
-from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.measure import GroupValues, over_groups
 from summeter.meta.options import CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, pivot
-from summeter.meta.sample import Grid, Sample, rows_by_name
-from summeter.meta.selection import Group, group_fields
+from summeter.meta.sample import Context, Grid, Sample, rows_by_name
+from summeter.meta.selection import PEOPLE, Group, gold_scores, group_fields
+from summeter.meta.selection import aspects as judged_aspects
 from summeter.meta.verdicts import listed
 from summeter.records import UsageError, error_types, judge_names
 from summeter.records.taxonomy import NO_ERROR

@@ -17,14 +17,12 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Level, ValueOrLabel
-from summeter.meta.coefficients import AUROC
-from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.measure import estimate, pair_fields
+from summeter.meta.measure import AUROC, estimate, pair_fields
 from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
-from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
+from summeter.meta.selection import Group, all_pairs, decisions, dev_split, groups, meta_input, notes
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import Estimate, decide, tune_threshold

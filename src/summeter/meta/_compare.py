@@ -22,11 +22,8 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Average, CompareTarget, Level
-from summeter.meta.coefficients import STATISTICS
-from summeter.meta.context import Context
-from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.measure import estimate, pooled_measurement
+from summeter.meta.measure import STATISTICS, estimate, pooled_measurement
 from summeter.meta.options import By, Choice, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
     Row,
@@ -40,8 +37,9 @@ from summeter.meta.results import (
     status_of,
     unique_labels,
 )
-from summeter.meta.sample import Sample
+from summeter.meta.sample import Context, Sample
 from summeter.meta.selection import Group, all_pairs, check_average, golds, group_label, groups, meta_input, notes
+from summeter.meta.selection import aspects as judged_aspects
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Parameter, Phrase, UsageError, judge_names
 from summeter.scoring.systems import shared_documents

@@ -16,9 +16,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from summeter.choices import PAIRWISE, Average, Level
-from summeter.meta.coefficients import STATISTICS
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.measure import measure
+from summeter.meta.measure import STATISTICS, measure
 from summeter.meta.options import (
     By,
     Choice,

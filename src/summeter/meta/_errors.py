@@ -16,11 +16,10 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Annotators, Match
-from summeter.meta.gold import PEOPLE, check_has_names
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.options import Choice, CommandLine, Judges, Merge, study
 from summeter.meta.results import Row, Study, interval_row
-from summeter.meta.selection import MetaInput, meta_input
+from summeter.meta.selection import PEOPLE, MetaInput, check_has_names, meta_input
 from summeter.records import UsageError, canonical_error_type, joined_error_types
 from summeter.records.taxonomy import FINESURE, NO_ERROR, SEPARATOR, UNISUMEVAL, error_type_stem
 from summeter.scoring.table import JudgmentTable, Question

@@ -20,12 +20,11 @@ import numpy as np
 from pydantic import Field, FiniteFloat, SkipValidation
 
 from summeter.meta._calibrate import Calibration
-from summeter.meta.context import CROSSED
 from summeter.meta.inputs import context_of
 from summeter.meta.options import By, Choice, CommandLine, study
 from summeter.meta.pairing import CHANGED, Pairing, difference_rows
 from summeter.meta.results import Row, Study, judge_labels, merged, status_of
-from summeter.meta.sample import rows_by_name
+from summeter.meta.sample import CROSSED, rows_by_name
 from summeter.meta.selection import group_fields, group_label
 from summeter.meta.texts import Texts
 from summeter.meta.verdicts import ABOVE, UNDECIDED, against_chance, reaches, same

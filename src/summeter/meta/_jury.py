@@ -24,10 +24,8 @@ from pydantic import Field
 
 from summeter.choices import AggregationRule, Level, Tie, ValueOrLabel
 from summeter.data.dataset import Dataset
-from summeter.meta.coefficients import STATISTICS
-from summeter.meta.gold import merged_votes
 from summeter.meta.inputs import Gold, RunLike, judge_input
-from summeter.meta.measure import estimate
+from summeter.meta.measure import STATISTICS, estimate
 from summeter.meta.options import (
     LISTED,
     AgreementCoefficient,
@@ -40,7 +38,7 @@ from summeter.meta.options import (
 )
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, unique_labels
 from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded
-from summeter.meta.selection import MetaInput, all_pairs, check_known, meta_input, pairs_by_level
+from summeter.meta.selection import MetaInput, all_pairs, check_known, merged_votes, meta_input, pairs_by_level
 from summeter.meta.texts import Texts
 from summeter.meta.verdicts import listed
 from summeter.records import Parameter, UsageError

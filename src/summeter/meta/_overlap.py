@@ -23,9 +23,9 @@ from pydantic import Field, SkipValidation
 from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
-from summeter.meta.context import Context
 from summeter.meta.options import By, CommandLine, Draws, study
 from summeter.meta.results import Row, Study, interval_row, merged
+from summeter.meta.sample import Context
 from summeter.meta.selection import group_fields
 from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder, prepared_rows

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 
 from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
-from summeter.meta.coefficients import STATISTICS
-from summeter.meta.gold import aspects
 from summeter.meta.inputs import Gold, OneRun, TooLargeError, gold_input, judge_input
-from summeter.meta.measure import estimate, pair_fields
+from summeter.meta.measure import STATISTICS, estimate, pair_fields
 from summeter.meta.options import Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_labels
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import MetaInput, check_known, golds
+from summeter.meta.selection import MetaInput, aspects, check_known, golds
 from summeter.meta.verdicts import against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder

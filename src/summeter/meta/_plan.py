@@ -20,11 +20,11 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._estimate import coverage
-from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.inputs import JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import Options, study
 from summeter.meta.results import Row, Study, merged, named
 from summeter.meta.sample import Grid, Rater, Sample, Units
+from summeter.meta.selection import PEOPLE, gold_scores
 from summeter.meta.verdicts import POWER, labels_sentence
 from summeter.records import UsageError, judge_names
 from summeter.scoring.table import Categorical, Question

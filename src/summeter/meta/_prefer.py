@@ -23,12 +23,22 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Level
-from summeter.meta.gold import PEOPLE, aspects, block_of, check_has_names, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input
 from summeter.meta.options import By, Draws, Pairs, People, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.sample import Grid, Rater, Sample, rounded
-from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups, wanted
+from summeter.meta.selection import (
+    PEOPLE,
+    Group,
+    MetaInput,
+    aspects,
+    block_of,
+    check_has_names,
+    gold_scores,
+    meta_input,
+    summary_groups,
+    wanted,
+)
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable, Question, model_names
 from summeter.stats import (

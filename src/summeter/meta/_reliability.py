@@ -28,12 +28,12 @@ from summeter.meta._stability import (
     per_system_rows,
     system_correlations,
 )
-from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, Coefficients, CommandLine, Draws, Judges, Selection, study
 from summeter.meta.results import Row, Study, merged, named, unique_labels
 from summeter.meta.sample import Grid, Rater, Sample
+from summeter.meta.selection import aspects, gold_scores
 from summeter.records import JudgeKey, UsageError
 from summeter.scoring.table import JudgmentTable
 from summeter.stats.resample import Resampling

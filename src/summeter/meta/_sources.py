@@ -22,9 +22,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from summeter.meta.coefficients import Statistic
 from summeter.meta.inputs import JudgeInput, RunLike, judge_input
-from summeter.meta.measure import measure
+from summeter.meta.measure import Statistic, measure
 from summeter.meta.options import By, CommandLine, Draws, Judges, study
 from summeter.meta.results import Row, Study, merged
 from summeter.meta.sample import Rater, Sample, Units

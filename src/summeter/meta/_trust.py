@@ -21,7 +21,6 @@ from summeter.choices import AggregationRule, Level, Tie, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta._agree import VotesOptions, pair_with_others, votes_to_compare
 from summeter.meta._bias import LENGTHS, family_gap, length_estimates, own_family
-from summeter.meta.gold import PEOPLE, merged_votes
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
 from summeter.meta.judged_file import LABELS, FileOptions, JudgedItems, read_judged
 from summeter.meta.measure import estimate
@@ -37,7 +36,7 @@ from summeter.meta.options import (
 )
 from summeter.meta.results import Row, interval_row, merged, named, resampling
 from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded, rows_by_name
-from summeter.meta.selection import check_known, group_fields, meta_input
+from summeter.meta.selection import PEOPLE, check_known, group_fields, merged_votes, meta_input
 from summeter.meta.texts import Texts
 from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
 from summeter.meta.verdicts import POWER, SAME, listed

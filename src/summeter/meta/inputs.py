@@ -17,9 +17,8 @@ from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.data.differences import differences, record_hashes
 from summeter.data.human import RAW
-from summeter.meta.context import Context
 from summeter.meta.results import Study, named
-from summeter.meta.sample import Rater, Sample, composite_sample, sample_of
+from summeter.meta.sample import Context, Rater, Sample, composite_sample, sample_of
 from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
-from summeter.meta.coefficients import STATISTICS
+from summeter.meta.measure import STATISTICS
 from summeter.pages.numbers import count
 from summeter.records import Phrase, names_no_error
 from summeter.scoring.systems import NEUTRAL, SystemTable

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from summeter.choices import Level
-from summeter.meta.gold import block_rows, merged_rows
 from summeter.meta.options import People
+from summeter.meta.selection import block_rows, merged_rows
 from summeter.meta.verdicts import decision_words
 from summeter.records import Document, Judgment, Phrase, Span, Status, Summary, error_types
 from summeter.report.blocks import FactList, ItemView, Verdict, Vote

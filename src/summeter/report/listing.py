@@ -10,8 +10,8 @@ import numpy as np
 
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
-from summeter.meta.gold import block_rows, merged_rows
 from summeter.meta.options import People
+from summeter.meta.selection import block_rows, merged_rows
 from summeter.report.items import FAILED, VOTED
 from summeter.report.views import Summaries
 from summeter.runs.run import RunFolder

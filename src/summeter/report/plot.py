@@ -25,14 +25,12 @@ from summeter.data.human import RAW
 from summeter.meta._advise import SPEARMAN
 from summeter.meta._advise import STUDY as ADVISE
 from summeter.meta._correlate import CorrelateOptions
-from summeter.meta.coefficients import AUROC
-from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, context_of
-from summeter.meta.measure import estimate
+from summeter.meta.measure import AUROC, estimate
 from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection
 from summeter.meta.results import Row, Study, judge_labels, unique_labels
 from summeter.meta.sample import Sample, rows_by_name
-from summeter.meta.selection import all_pairs, check_known, group_label, meta_input
+from summeter.meta.selection import all_pairs, check_known, decisions, group_label, meta_input
 from summeter.meta.verdicts import agreement_name
 from summeter.pages.figures import Axis, Cell, Figure, Line, Matrix, Point, Points, Rows
 from summeter.pages.numbers import count, with_interval

@@ -12,7 +12,7 @@ import numpy as np
 from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
-from summeter.meta.gold import without_merged
+from summeter.meta.selection import without_merged
 from summeter.records import Document, Summary, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Bools, Floats, Ints, codes

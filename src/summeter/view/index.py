@@ -22,8 +22,8 @@ from summeter._version import __version__
 from summeter.data.dataset import Dataset
 from summeter.data.folder import JUDGMENTS, read_card
 from summeter.data.human import RAW
-from summeter.meta.gold import block_rows, merged_rows
 from summeter.meta.options import People
+from summeter.meta.selection import block_rows, merged_rows
 from summeter.records import Document, KeyFacts, Summary, digest
 from summeter.report.items import VOTED, ItemList
 from summeter.report.ranks import ColumnKey, label_of

@@ -21,7 +21,7 @@ from summeter.choices import AggregationRule, QuestionType, Tie
 from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
-from summeter.meta.gold import aggregate_votes, default_rule
+from summeter.meta.selection import aggregate_votes, default_rule
 from summeter.records import Judgment, Span, Target, error_types, joined_error_types
 from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring.table import JudgmentTable

@@ -21,8 +21,8 @@ from summeter.annotate.tasks.questions import COMPARABLE
 from summeter.choices import QuestionType
 from summeter.meta import agree
 from summeter.meta._agree import SPAN_F1, leave_one_out
-from summeter.meta.context import Context
 from summeter.meta.results import Row, Study
+from summeter.meta.sample import Context
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Judgment, UsageError
 from summeter.scoring.table import Categorical, JudgmentTable

@@ -9,10 +9,10 @@ from summeter.choices import Level
 from summeter.meta._classify import classify
 from summeter.meta._errors import LOCALISATION, errors
 from summeter.meta._reliability import self_consistency
-from summeter.meta.gold import aspects
 from summeter.meta.inputs import gold_input
 from summeter.meta.papers.base import Inputs, PaperTable, by_judge
 from summeter.meta.results import Row
+from summeter.meta.selection import aspects
 
 FAITHFULNESS, COMPLETENESS, CONCISENESS = "faithfulness", "completeness", "conciseness"
 LEAST = 5

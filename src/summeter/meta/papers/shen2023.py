@@ -8,7 +8,6 @@ from summeter.meta._agree import agree
 from summeter.meta._prefer import prefer
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
-from summeter.meta.gold import PEOPLE
 from summeter.meta.papers.base import (
     Inputs,
     PaperTable,
@@ -20,6 +19,7 @@ from summeter.meta.papers.base import (
     place_of,
 )
 from summeter.meta.results import Row, judge_labels
+from summeter.meta.selection import PEOPLE
 from summeter.records import UsageError
 
 DIMENSIONS = ("coherence", "consistency", "fluency", "relevance")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from summeter.choices import Level
 from summeter.data.overview import describe
 from summeter.meta._agree import agree, override_rate
-from summeter.meta.gold import aspects
 from summeter.meta.inputs import context_of, gold_input
 from summeter.meta.papers.base import ARRANGED, COUNT, Inputs, PaperTable, averages, by_judge, place, place_of
 from summeter.meta.results import Row, judge_labels
-from summeter.meta.selection import group_label
+from summeter.meta.selection import aspects, group_label
 
 DIMENSIONS = ("faithfulness", "completeness", "conciseness")
 COMPOSITE = "composite"
