@@ -54,6 +54,7 @@ class TestRows:
         assert summary.splitter == SPLITTER
         assert data.documents[summary.document_id].sentence_texts == ("It rained.", "We stayed.")
         assert data.warnings == ()
+        assert repr(data) == "Dataset('rows': 1 document, 1 summary, judgment sets: none)"
 
     def test_every_field(self) -> None:
         full = ONE | {"category": "small", "references": ["r1", "r2"], "key_facts": ["k"], "domain": "news",

@@ -175,10 +175,22 @@ def test_wrong_columns_are_refused_with_those_there_are(tmp_path: Path, how: dic
 
 
 def test_columns_that_may_be_the_same_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="several columns that may be the raters: worker, user_id"):
+    with pytest.raises(UsageError, match="may be the raters: worker, user_id; give rater=worker, or"):
         load(ROWS).with_ratings([{"id": 0, "worker": 1, "user_id": 2, "coherence": 1}], on="id")
     with pytest.raises(UsageError, match="no column with the values"):
         load(ROWS).with_ratings([{"id": 0, "aspect": "coherence", "points": "many"}], on="id")
+
+
+@pytest.mark.parametrize(
+    ("columns", "noted"),
+    [(("alice", "bob"), True), (("Annotator A", "B2"), True), (("fluency", "bob"), False), (("alice",), False)],
+)
+def test_columns_that_may_be_raters_are_noted(columns: tuple[str, ...], noted: bool) -> None:
+    rows = [{"id": 0, **dict.fromkeys(columns, 4)}]
+    report = load(ROWS, ratings=rows, on="id").ratings
+    assert report is not None
+    assert report.maybe_raters == (columns if noted else ())
+    assert ("note: " in str(report)) is noted
 
 
 def test_a_key_of_several_summaries_is_refused() -> None:

@@ -53,6 +53,7 @@ from summeter.records import (
     Parameter,
     Summary,
     UsageError,
+    count,
     nearest,
 )
 from summeter.scoring.frames import SHOWN, Records, shortened
@@ -141,7 +142,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         sets = ", ".join(self.judgment_sets) or "none"
-        size = f"{self.document_count} documents, {len(self)} summaries"
+        size = f"{count(self.document_count, 'document')}, {count(len(self), 'summary', 'summaries')}"
         return f"{type(self).__name__}({self._card.name!r}: {size}, judgment sets: {sets})"
 
     def _repr_html_(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from summeter.records import Document, Summary
+from summeter.records import Document, Summary, count
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
 
 LISTED = 5
 """Maximum number of documents or summaries that are listed per difference."""
+_DOCUMENT, _SUMMARY = ("document", "documents"), ("summary", "summaries")
 
 
 def differences(before: Dataset, now: Dataset, only: tuple[str, str] = ("only before", "only now")) -> str:
@@ -26,10 +27,10 @@ def differences(before: Dataset, now: Dataset, only: tuple[str, str] = ("only be
     'another text: 1 summary (d1 by system); only now: 1 document (d2)'
     """
     old, new = dict(record_hashes(before)), dict(record_hashes(now))
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, tuple[str, str]], list[str]] = {}
     for key in dict.fromkeys((*old, *new)):
         document, *system = key
-        kind, name = ("summary", f"{document} by {system[0]}") if system else ("document", document)
+        kind, name = (_SUMMARY, f"{document} by {system[0]}") if system else (_DOCUMENT, document)
         for title, these, others in ((only[0], old, new), (only[1], new, old)):
             if key in these and key not in others and (not system or (document,) in others):
                 found.setdefault((title, kind), []).append(name)
@@ -37,14 +38,10 @@ def differences(before: Dataset, now: Dataset, only: tuple[str, str] = ("only be
             field = next(field for field, value in new[key].items() if value != old[key][field])
             found.setdefault((f"another {field.replace('_', ' ')}", kind), []).append(name)
     words = [
-        f"{title}: {len(names):,} {kind if len(names) == 1 else _PLURAL[kind]} "
-        f"({', '.join(names[:LISTED])}{', ...' * (len(names) > LISTED)})"
+        f"{title}: {count(len(names), *kind)} ({', '.join(names[:LISTED])}{', ...' * (len(names) > LISTED)})"
         for (title, kind), names in found.items()
     ]
     return "; ".join(words) or "the same documents and summaries in another order"
-
-
-_PLURAL = {"document": "documents", "summary": "summaries"}
 
 
 def record_hashes(data: Dataset) -> Iterator[tuple[tuple[str, ...], dict[str, int]]]:

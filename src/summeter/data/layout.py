@@ -13,7 +13,7 @@ from summeter.data.formats import Row, file_name, format_to_read, read_rows, she
 from summeter.data.presets import PRESETS
 from summeter.data.presets.base import ROWS, Columns, FileRole, Joined, Preset, always, key_of
 from summeter.data.rows import Columns as FlatColumns
-from summeter.records import Message, Parameter, UsageError
+from summeter.records import Message, Parameter, UsageError, count
 
 PEEKED = 20
 """Number of rows that determine the columns of a file, because a row of a JSON file may lack some columns."""
@@ -105,8 +105,8 @@ def with_documents(
         else:
             yield row._replace(cells={**row.cells, columns.renamed.get("document", "document"): text})
     if differing:
-        count = f"in {len(differing)} row{'s' if len(differing) > 1 else ''}, differs from the document in "
-        message = Message(count, Parameter("documents", "FILE|FOLDER"), "; the text of the row is used")
+        where = f"in {count(len(differing), 'row')}, differs from the document in "
+        message = Message(where, Parameter("documents", "FILE|FOLDER"), "; the text of the row is used")
         faults.of(differing[0].file).warn(differing[0].line, "document", message)
 
 
@@ -122,8 +122,8 @@ def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Pa
     files: list[str | Path] = [file for file in found if any(map(file.match, patterns))]
     others = (file for file in found if any(map(file.match, preset.ignored)) and not any(map(file.match, patterns)))
     if ignored := [str(file.relative_to(path)) for file in others]:
-        count = f"{len(ignored)} file{'s' if len(ignored) > 1 else ''}"
-        faults.of(str(path)).warn(None, None, f"{count} of no use to the preset were ignored: {', '.join(ignored)}")
+        number = count(len(ignored), "file")
+        faults.of(str(path)).warn(None, None, f"{number} of no use to the preset were ignored: {', '.join(ignored)}")
     if not files:
         faults.of(str(path)).fail(None, None, f"contains no file of preset {preset.name}: {', '.join(patterns)}")
     return files

@@ -44,6 +44,13 @@ _RATER = {"rater", "annotator", "worker", "judge", "evaluator", "assessor", "cod
 _ASPECT = {"aspect", "criterion", "dimension", "metric", "question", "attribute"}
 _VALUE = {"value", "rating", "score", "vote", "answer", "label", "judgment", "judgement", "response"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+# Columns whose names say that they are aspects, and not raters
+_ASPECT_NAME = re.compile(
+    "accura|clar|coher|complet|concis|consist|correct|cover|engag|error|fact|faith|fluen|focus|gramm|ground|halluc|help"
+    "|inform|label|length|natural|overall|point|precis|q[0-9]|quality|rating|readab|recall|relev|safe|score|struct"
+    "|style|tone|useful",
+    re.IGNORECASE,
+)
 # Columns whose numbers are no ratings: ids, and the index of a table
 _NO_RATING = re.compile(r"|Unnamed: \d+|(?i:index|id|.+[_ -]id)|.+[a-z](Id|ID)")
 
@@ -80,7 +87,8 @@ class RatingsReport(NamedTuple):
 
     `key` and `rater` are columns of the file. `unmatched` is the number of `rows` that match no summary, and `unrated`
     is the number of `summaries` without a rating; the first of them are described. `unread` are the columns of the file
-    that are neither part of the key nor ratings.
+    that are neither part of the key nor ratings. `maybe_raters` are columns that were read as aspects, but whose names
+    may be those of raters.
     """
 
     file: str
@@ -95,6 +103,7 @@ class RatingsReport(NamedTuple):
     unrated: int
     first_unrated: tuple[str, ...]
     unread: tuple[str, ...]
+    maybe_raters: tuple[str, ...]
 
     def __str__(self) -> str:
         raters = "one rating per summary" if self.rater is None else f"raters in {self.rater!r}"
@@ -113,6 +122,11 @@ class RatingsReport(NamedTuple):
                 lines.append(f"{count:,} {what}: {'; '.join(first)}{'; ...' if count > len(first) else ''}")
         if self.unread:
             lines.append(f"columns that are not ratings: {', '.join(self.unread)}")
+        if self.maybe_raters:
+            lines.append(
+                f"note: {', '.join(self.maybe_raters)} are read as aspects; if each is a rater, name them as `rater`, "
+                "and what they rated as `aspects`"
+            )
         return "\n".join(lines)
 
 
@@ -178,7 +192,9 @@ def join(
         found = [name for name in columns if word_of(name) in _RATER and name not in key.values()]
         if len(found) > 1:
             what = f"{faults.file} has several columns that may be the raters: {', '.join(found)}; give "
-            raise UsageError(what, Parameter("rater", found[0]), " or another")
+            otherwise = ", or another, or, if each has the ratings of one rater, "
+            both = Parameter("rater", f"'{','.join(found)}'"), " and ", Parameter("aspects", "ASPECT")
+            raise UsageError(what, Parameter("rater", found[0]), otherwise, *both)
         rater = next(iter(found), None)
     rater_columns = (
         [] if rater is None else [rater] if rater in columns else [name.strip() for name in rater.split(",")]
@@ -188,13 +204,13 @@ def join(
             raise UsageError(_no_column("rater", name, columns, faults.file))
     used = {*key.values(), *rater_columns}
     if len(rater_columns) > 1:  # a column for each rater
-        names = [] if aspects is None else list(column_pairs(aspects, "aspects"))
-        if len(names) != 1:
+        rated = [] if aspects is None else list(column_pairs(aspects, "aspects"))
+        if len(rated) != 1:
             what = f"{faults.file} has a column for each rater; name the one aspect that they rated with "
             raise UsageError(what, Parameter("aspects", "ASPECT"))
         layout: _Layout = "wide"
         cells: Iterator[_Cell] = (
-            (row, names[0], name, cell) for name in rater_columns for row, cell in enumerate(columns[name])
+            (row, rated[0], name, cell) for name in rater_columns for row, cell in enumerate(columns[name])
         )
         unread = tuple(name for name in columns if name not in used)
     else:
@@ -242,9 +258,13 @@ def join(
 
     order = np.argsort(of_item, kind="stable")
     of_item, value_of = of_item[order], np.array(values)[order]
-    rated, starts = np.unique(of_item, return_index=True)
+    rated_items, starts = np.unique(of_item, return_index=True)
     joined = JoinedRatings(
-        [targets[number] for number in rated.tolist()], starts, aspect_of.take(order), rater_of.take(order), value_of
+        [targets[number] for number in rated_items.tolist()],
+        starts,
+        aspect_of.take(order),
+        rater_of.take(order),
+        value_of,
     )
     scales = []
     for each in aspect_of.names:
@@ -253,8 +273,10 @@ def join(
         summaries, given = len(np.unique(of_item[chosen])), value_of[chosen]
         scales.append(Scale(str(each), float(given.min()), float(given.max()), raters, summaries, len(given)))
     unmatched = [row for row, number in enumerate(item) if number < 0]
-    unrated = np.setdiff1d(np.arange(len(targets)), rated).tolist()
+    unrated = np.setdiff1d(np.arange(len(targets)), rated_items).tolist()
     in_file = list(key.values())
+    names = tuple(scale.aspect for scale in scales)
+    guessed = layout == "wide" and rater is None and aspects is None and len(names) > 1
     return joined, RatingsReport(
         file=faults.file,
         layout=layout,
@@ -268,6 +290,7 @@ def join(
         unrated=len(unrated),
         first_unrated=tuple(_shown(key, summary_keys[number]) for number in unrated[:LISTED]),
         unread=unread,
+        maybe_raters=names if guessed and not any(map(_ASPECT_NAME.search, names)) else (),
     )
 
 

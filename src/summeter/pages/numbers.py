@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from summeter import tables
-from summeter.records import Phrase
+from summeter.records import Phrase, count
+
+__all__ = ["MOST_DIGITS", "count", "interval", "number", "ordinal", "percent", "signed", "with_interval"]
 
 MOST_DIGITS = 6
 """Maximum number of decimals in the result of `percent`."""
@@ -40,11 +42,6 @@ def with_interval(value: float | None, low: float | None, high: float | None) ->
 
 def _typeset(text: str) -> str:
     return text.replace("-", "−")
-
-
-def count(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a count with its noun, such as `1 document` or `1,204 documents`."""
-    return Phrase(f"{{n}} {plural or singular + 's'}", shown=f"1 {singular}" if number == 1 else None, n=number)
 
 
 def ordinal(number: int) -> str:

@@ -35,7 +35,7 @@ from summeter.records.facts import Claim, FactOrigin, FactReview, FactVote, KeyF
 from summeter.records.item import Item
 from summeter.records.judgment import UNNAMED, Judgment, Status, Target, Unit, unnamed
 from summeter.records.lines import damaged_line, read_lines, whole_lines
-from summeter.records.phrase import Phrase
+from summeter.records.phrase import Phrase, count
 from summeter.records.signature import (
     JudgeKey,
     composite_signature,
@@ -98,6 +98,7 @@ __all__ = [
     "canonical",
     "canonical_error_type",
     "composite_signature",
+    "count",
     "damaged_line",
     "describe",
     "digest",

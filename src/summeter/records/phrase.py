@@ -39,3 +39,8 @@ class Phrase(str):
         """
         parts = {f"part{number}": text for number, text in enumerate(texts)}
         return cls(separator.join(f"{{{name}}}" for name in parts), shown=shown, **parts)
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a count with its noun, such as `1 document` or `1,204 documents`."""
+    return Phrase(f"{{n}} {plural or singular + 's'}", shown=f"1 {singular}" if number == 1 else None, n=number)
