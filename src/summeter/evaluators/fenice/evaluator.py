@@ -8,26 +8,21 @@ In the released code, the score is p_entail - p_neutral, and the best passage of
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, Self
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Prepared, PromptedEvaluator, Role, Tools
-from summeter.evaluators.claims.extract import (
-    PACKAGE,
-    TEMPLATE,
-    extract_claims,
-    generate_claims,
-    sentence_claims,
-)
+from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE, extract_claims, generate_claims, sentence_claims
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, fitted
-from summeter.evaluators.entailment.reasons import TELLING, against
+from summeter.evaluators.entailment.reasons import TELLING, against, rounded, shares, short
 from summeter.evaluators.fenice import resolver
-from summeter.evaluators.fenice.coref import Clusters, legacy_versions, versions
-from summeter.evaluators.fenice.reasons import Best, LevelName, Verdict, explanation, strongest_contradiction
+from summeter.evaluators.fenice.coref import Clusters, Version, legacy_versions, versions
 from summeter.interrupt import checkpoint
 from summeter.models.networks import FindCoreference, Network, entailments
 from summeter.models.prompts import Template
@@ -36,9 +31,22 @@ from summeter.text.chunks import windows
 from summeter.text.spans import TextSpan, evidence, ranges_by_source, sentence_spans
 
 FAITHFULNESS = "faithfulness"
+LONGEST = 120
+"""Maximum number of characters of a claim in a reason; longer claims are truncated."""
 
+LevelName = Literal["sentence", "coref", "window", "document"]
 Variant = Literal["paper", "legacy"]
 Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
+
+
+class Best(NamedTuple):
+    """A passage: its level, its score, the network's probabilities, and its spans in the document."""
+
+    level: LevelName
+    score: float
+    row: Floats
+    spans: tuple[TextSpan, ...]
+    version: Version | None = None
 
 
 class Fenice(PromptedEvaluator):
@@ -181,19 +189,20 @@ class Fenice(PromptedEvaluator):
             status: Status = "skipped" if extracted.status == "ok" else extracted.status
             return [builder.failed(FAITHFULNESS, status, extracted.reason or "the summary has no claim")]
         builder = replace(builder, model=tools.network("nli").id, calls=extracted.calls)
-        whole = [TextSpan.of(item.document.text, *offsets) for offsets in prepared.data.get("whole") or [()]]
-        clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
-        aligner = tools.once("aligner", lambda: Aligner(item.document, tools.network("nli"), self, whole, clusters))
-        verdicts = await aligner.verdicts([claim.text for claim in extracted.claims])
+        aligner = tools.once("aligner", lambda: Aligner(item.document, prepared.data, tools.network("nli"), self))
+        sentences = aligner.sentences
         judgments = []
-        for index, (claim, verdict) in enumerate(zip(extracted.claims, verdicts, strict=True)):
-            best, supported = verdict.best, verdict.best.score >= self.threshold
-            neutral = self.variant == "legacy"
-            sentences = aligner.sentences
-            reason = explanation(claim.text, verdict, sentences, self.threshold, self.gate, neutral=neutral)
-            worst = strongest_contradiction(verdict, sentences, self.threshold)
-            against_it = against(verdict.sentences) is not None or best.row[CONTRADICT] >= TELLING
-            cited = [*best.spans, *([] if worst is None else [sentences[worst]])]
+        aligned = await aligner.align([claim.text for claim in extracted.claims])
+        for index, (claim, (best, narrow, table)) in enumerate(zip(extracted.claims, aligned, strict=True)):
+            supported = best.score >= self.threshold
+            worst = None if supported else against(table)
+            contradicted = worst is not None or (not supported and best.row[CONTRADICT] >= TELLING)
+            if worst is not None and sentences[worst] in best.spans:
+                worst = None  # the deciding passage is cited anyway
+            reason = self._reason(claim.text, best, narrow, sentences)
+            if worst is not None:
+                probabilities = shares(table[worst], neutral=self.variant == "legacy")
+                reason += f"; sentence {worst + 1} contradicts it ({probabilities})"
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
             fields = {} if unit == "sentence" else {"list_id": extracted.id, "claim": claim}
             judgments.append(
@@ -204,12 +213,27 @@ class Fenice(PromptedEvaluator):
                     value=best.score,
                     label=int(supported),
                     reason=reason,
-                    evidence=evidence(cited),
-                    contradicted=bool(against_it and not supported),
+                    evidence=evidence([*best.spans, *([] if worst is None else [sentences[worst]])]),
+                    contradicted=bool(contradicted),
                     **fields,
                 )
             )
         return judgments
+
+    def _reason(self, claim: str, best: Best, narrow: Best, sentences: Sequence[TextSpan]) -> str:
+        """Return the claim, the deciding passage, and a better sentence (`narrow`) that is below the gate."""
+        if best.score >= self.threshold:
+            how, limit = "supported by", ""
+        elif best.row[CONTRADICT] >= TELLING:
+            how, limit = "contradicted by", ""
+        else:
+            how, limit = "supported by no passage; best:", f"; threshold {short(self.threshold)}"
+        score = f"score {rounded(best.score, self.threshold)} ({shares(best.row, neutral=self.variant == 'legacy')})"
+        reason = f"{quoted(claim)} is {how} {place(best, sentences)}: {score}{limit}"
+        if narrow.score > best.score:
+            reason += f"; {place(narrow, sentences)} has {short(narrow.score)}, which is below the gate of "
+            reason += f"{short(self.gate)} and does not decide"
+        return reason
 
 
 def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = "paper") -> list[tuple[int, int]]:
@@ -232,24 +256,16 @@ def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = 
 class Aligner:
     """A document prepared for the alignment with the claims of all its summaries.
 
-    `whole` contains the spans of the document level (only one if the network can read the document in one pass), and
-    `clusters` the coreference clusters.
+    `data` contains the spans of the document level and the coreference clusters (`Fenice.prepare`).
     """
 
-    def __init__(
-        self,
-        document: Document,
-        network: Network,
-        judge: Fenice,
-        whole: Sequence[TextSpan],
-        clusters: Clusters = (),
-    ) -> None:
+    def __init__(self, document: Document, data: Mapping[str, Any], network: Network, judge: Fenice) -> None:
         self.judge = judge
         self.text = document.text
         self.sentences = sentence_spans(document)
-        self.clusters = clusters
+        self.clusters: Clusters = data.get("clusters") or []
         self._network = network
-        self._premises = Premises(network, [sentence.text for sentence in self.sentences], judge.nearest)
+        self._narrow: list[tuple[LevelName, TextSpan]] = [("sentence", span) for span in self.sentences]
         self._larger: list[tuple[LevelName, TextSpan]] = []
         cut = ranges_by_source(
             document,
@@ -259,17 +275,18 @@ class Aligner:
         # The released code uses windows and the document only if there are at least two windows.
         if judge.step == "full" and (judge.variant == "paper" or len(cut) > 1):
             self._larger += [("window", TextSpan.joined(self.sentences[first:last])) for first, last in cut]
-            self._larger += [("document", span) for span in whole]
-        self._wide = Premises(network, [span.text for _, span in self._larger], judge.nearest)
+            # If the network cannot read the document in one pass, there are several spans.
+            whole = data.get("whole") or [(0, len(self.text))]
+            self._larger += [("document", TextSpan.of(self.text, *offsets)) for offsets in whole]
+        self._premises, self._wide = (
+            Premises(network, [span.text for _, span in passages], judge.nearest)
+            for passages in (self._narrow, self._larger)
+        )
 
-    async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
-        """Return the verdict on each claim."""
+    async def align(self, claims: Sequence[str]) -> list[tuple[Best, Best, Floats]]:
+        """Return, for each claim, the deciding passage, the best sentence, and the probabilities of all sentences."""
         tables = await self._premises.against(claims)
-        best = []
-        for table in tables:
-            scores = self.judge.score(table)
-            at = int(np.nanargmax(scores))  # ties go to the first
-            best.append(Best("sentence", float(scores[at]), table[at], (self.sentences[at],)))
+        best = [self._best(table, self._narrow) for table in tables]
         if self.judge.resolves:
             best = await self._resolved(claims, best)
         deciding = list(best)
@@ -279,15 +296,16 @@ class Aligner:
             undecided = [at for at, current in enumerate(best) if not gated or current.score < self.judge.gate]
             wide_tables = await self._wide.against([claims[at] for at in undecided])
             for at, table in zip(undecided, wide_tables, strict=True):
-                scores = self.judge.score(table)
-                place = int(np.nanargmax(scores))
-                if gated or scores[place] > best[at].score:
-                    level, span = self._larger[place]
-                    deciding[at] = Best(level, float(scores[place]), table[place], (span,))
-        return [
-            Verdict(decisive, table, None if decisive is narrow else narrow)
-            for decisive, table, narrow in zip(deciding, tables, best, strict=True)
-        ]
+                found = self._best(table, self._larger)
+                if gated or found.score > best[at].score:
+                    deciding[at] = found
+        return list(zip(deciding, best, tables, strict=True))
+
+    def _best(self, table: Floats, passages: Sequence[tuple[LevelName, TextSpan]]) -> Best:
+        scores = self.judge.score(table)
+        at = int(np.nanargmax(scores))  # ties go to the first
+        level, span = passages[at]
+        return Best(level, float(scores[at]), table[at], (span,))
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """Return the best sentences, with mentions replaced where this increases the score."""
@@ -314,3 +332,39 @@ class Aligner:
                     current = Best("coref", score, row, (current.spans[0], version.antecedent), version)  # noqa: PLW2901
             resolved.append(current)
         return resolved
+
+
+def place(best: Best, sentences: Sequence[TextSpan]) -> str:
+    """Return a description of a passage.
+
+    >>> sentences = [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9), TextSpan("E f.", 10, 14)]
+    >>> row = (0.5, 0.5, 0.0)
+    >>> place(Best("window", 0.5, row, (TextSpan("A b. C d.", 0, 9),)), sentences)
+    'the window of sentences 1 to 2 (of 3)'
+    >>> place(Best("document", 0.5, row, (TextSpan("A b. C d. E f.", 0, 14),)), sentences)
+    'the whole document'
+    """
+    span = best.spans[0]
+    first = bisect_left(sentences, span.start, key=attrgetter("start"))
+    last = bisect_right(sentences, span.end, key=attrgetter("end")) - 1
+    if best.level == "document" and first == 0 and last == len(sentences) - 1:
+        return "the whole document"
+    where = f"sentence {first + 1}" if first >= last else f"sentences {first + 1} to {last + 1}"
+    where += f" (of {len(sentences)})"
+    if best.version is not None:
+        return f"{where} with '{best.version.mention}' read as '{best.version.replacement}'"
+    named = {"window": f"the window of {where}", "document": f"the passage of {where}"}
+    return named.get(best.level, where)
+
+
+def quoted(claim: str) -> str:
+    """Return a claim in quotation marks, shortened if it is long.
+
+    >>> quoted("Ada sold the mill.")
+    '"Ada sold the mill."'
+    """
+    text = " ".join(claim.split())
+    if len(text) > LONGEST:
+        text = text[:LONGEST].rpartition(" ")[0] or text[:LONGEST]
+        return f'"{text} ..."'
+    return f'"{text}"'
