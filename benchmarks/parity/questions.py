@@ -543,7 +543,7 @@ def tasks(folder: Path) -> dict[str, Any]:
     sys.path[:0] = [str(HERE.parents[1] / "tests")]
     from neural import parity, question_networks
 
-    from summeter.text.english.phrases import tokens
+    from summeter.text.english import tokens
 
     menli, dae = menli_cases(), dae_cases()
     nli = parity.network(folder / "nli", [*menli["references"], *menli["summaries"]])

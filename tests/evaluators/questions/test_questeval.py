@@ -16,8 +16,7 @@ from summeter.evaluators.questions.questeval import AskedQuestion, Comparison, Q
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
 from summeter.records import Document, Judgment
-from summeter.text.english.dependency import Word
-from summeter.text.english.phrases import phrases
+from summeter.text import english
 from summeter.text.spans import TextSpan
 
 FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["questeval"]
@@ -183,10 +182,10 @@ def test_without_questions_it_is_skipped_or_zero_in_legacy() -> None:
 
 def test_sentences_end_before_the_first_word_after_a_stop() -> None:
     text = 'He won?! "Yes." So. It was 3.'
-    spans = first_sentences(text, phrases(text).words, 9)
+    spans = first_sentences(text, english.parse(text).words, 9)
     assert [span.text for span in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
     assert first_sentences("", [], 5) == []
-    assert first_sentences("a", [Word("a", 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]
+    assert first_sentences("a", [english.Word("a", 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]
 
 
 def test_the_papers_score_is_zero_where_both_directions_are() -> None:

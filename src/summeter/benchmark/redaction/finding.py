@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from summeter.records import InstallError
-from summeter.text.english.dependency import MODEL
+from summeter.text.english import MODEL
 
 Category = Literal["ADDRESS", "PHONENUMBER", "CODE", "TIME", "DAY", "PLACE"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)

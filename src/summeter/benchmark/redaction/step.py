@@ -48,7 +48,7 @@ from summeter.data.faults import Faults
 from summeter.data.formats import read_rows
 from summeter.records import Record, UsageError, nearest
 from summeter.tables import csv_line, not_inert
-from summeter.text.english.dependency import MODEL
+from summeter.text.english import MODEL
 
 ENTITIES, LEAKS = "entities.csv", "leaks.jsonl"
 COLUMNS = ("document_id", "category", "text", "decision", "same_as", "places", "context")

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from summeter.models.fitted import DataFile
 from summeter.records import InputError
-from summeter.text.english.phrases import phrases
-from summeter.text.english.phrases import words as words_of
+from summeter.text import english
 
 WHAT: Final = "dependency arcs"
 MOST: Final = 20
@@ -92,7 +91,7 @@ def parsed(text: str) -> Arcs:
     The relations of this parser are not Stanford dependencies. The object of a preposition is attached to the head of
     the preposition, as in enhanced dependencies.
     """
-    tokens = phrases(text).words
+    tokens = english.parse(text).words
     arcs = []
     for place, token in enumerate(tokens):
         head, relation = token.head, token.dep.lower()
@@ -112,4 +111,4 @@ def parsed(text: str) -> Arcs:
 
 def words(text: str) -> tuple[str, ...]:
     """Return the lower-case words of a text, split by the parser's tokenizer."""
-    return tuple(_PTB.get(word, word.lower()) for word in words_of(text))
+    return tuple(_PTB.get(word, word.lower()) for word in english.tokens(text) if not word.text.isspace())

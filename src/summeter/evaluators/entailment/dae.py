@@ -19,7 +19,7 @@ from summeter.evaluators.entailment.reasons import short
 from summeter.models.fitted import DataFile
 from summeter.models.networks import ClassifyTokens, Cut, FindTokens, Framing, Network, TokenLogits
 from summeter.records import Claim, Item, Judgment, Span, digest
-from summeter.text.english import dependency
+from summeter.text import english
 from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
@@ -109,7 +109,7 @@ class DAE(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the changed settings and the origin of the arcs."""
-        parser = {"parser": dependency.version()} if self.corenlp is None else {}
+        parser = {"parser": english.version()} if self.corenlp is None else {}
         return {**super().signature_fields(), **parser}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:

@@ -21,7 +21,7 @@ from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, un
 from summeter.models.fitted import DataFile
 from summeter.models.networks import Classify, Framing, softmax
 from summeter.records import InputError, Item, Judgment, KeyFacts
-from summeter.text.english import dependency
+from summeter.text import english
 
 COMPLETENESS = "completeness"
 LONGEST = 400
@@ -153,7 +153,7 @@ class Lite3Pyramid(Lite2Pyramid):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the signature fields of `lite2pyramid`, and the parser if the parser extracts the units."""
-        return {**super().signature_fields(), **({"parser": dependency.version()} if self.parsed else {})}
+        return {**super().signature_fields(), **({"parser": english.version()} if self.parsed else {})}
 
     def skip_reason(self, item: Item) -> str | None:
         """Return the reason for skipping the item, such as a missing reference, or None."""
@@ -171,7 +171,7 @@ def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
 
     Raises InstallError if the parser is not installed.
     """
-    sentences = (sentence for text in references for sentence in role_sentences(dependency.parse(text)))
+    sentences = (sentence for text in references for sentence in role_sentences(english.parse(text).words))
     return tuple(
         ContentUnit(text=text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence))
     )

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from summeter.text.english.dependency import Tree
+from summeter.text.english import Tree, Word
 
 _BE: Final = frozenset(["am", "are", "is", "was", "were", "been"])
 _MODALS: Final = frozenset(["'", "will", "could", "can", "might", "should", "would"])
@@ -96,13 +96,13 @@ def _of_frame(words: Sequence[str], tags: Sequence[str], *, legacy: bool) -> Ite
         yield " ".join([*before, *verb, *argument])
 
 
-def role_sentences(tree: Tree) -> list[RoleSentence]:
-    """Return the sentences of a parsed text, with roles derived from the dependencies.
+def role_sentences(parsed: Sequence[Word]) -> list[RoleSentence]:
+    """Return the sentences of a text, given as parsed words, with roles derived from the dependencies.
 
     This function replaces semantic role labelling. A conjoined verb shares the subject of the first verb. In a relative
     clause, the modified noun replaces the pronoun.
     """
-    sentences = []
+    tree, sentences = Tree(parsed), []
     for root in tree.roots:
         indices = sorted(tree.under(root))
         if not any(_is_word(tree, index) for index in indices):

@@ -15,8 +15,7 @@ from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Pre
 from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
 from summeter.models.networks import Classify, Framing, Generate, Generation
 from summeter.records import Claim, Item, Judgment, Span, digest
-from summeter.text.english import dependency
-from summeter.text.english.phrases import phrases
+from summeter.text import english
 from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ANSWERED, EXACT, F1 = ASPECTS = ("faithfulness", "answered", "answer_exact", "answer_f1")
@@ -100,7 +99,7 @@ class QAFactEval(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the changed settings, the treatment of summaries without questions, and the parser."""
-        return {**super().signature_fields(), "none": self.none, "parser": dependency.version()}
+        return {**super().signature_fields(), "none": self.none, "parser": english.version()}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Send all questions of the summary to each network at once, and return the judgments."""
@@ -108,7 +107,7 @@ class QAFactEval(Evaluator):
         builder = self.builder(item, prepared, tools, model=lerc.id)
         text = item.summary.text
         legacy = self.variant == "legacy"
-        parsed = phrases(text)
+        parsed = english.parse(text)
         chunks = parsed.chunks
         # The context of a phrase is its sentence according to the splitter or, for `legacy`, the parser.
         sentences = parsed.sentences if legacy else sentence_spans(item.summary)

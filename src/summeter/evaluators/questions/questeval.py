@@ -18,9 +18,7 @@ from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
 from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure
 from summeter.records import Claim, Item, Judgment, Side, digest
-from summeter.text.english import dependency
-from summeter.text.english.dependency import Word
-from summeter.text.english.phrases import phrases
+from summeter.text import english
 from summeter.text.spans import TextSpan, evidence
 
 FAITHFULNESS, QUESTEVAL, PRECISION, RECALL = ASPECTS = (
@@ -196,7 +194,7 @@ class QuestEval(Evaluator):
     def signature_fields(self) -> Mapping[str, object]:
         """Return the changed settings, the formula, whether questions are weighted, and the parser."""
         always = {"formula": self.formula, "weighter": self.weighs}
-        return {**always, **super().signature_fields(), "parser": dependency.version()}
+        return {**always, **super().signature_fields(), "parser": english.version()}
 
     def skip_reason(self, item: Item) -> str | None:
         """Return the reason for skipping the item, or None.
@@ -278,9 +276,9 @@ class QuestEval(Evaluator):
 
     def _phrases(self, text: str) -> list[TextSpan]:
         """Return the entities, followed by the noun chunks, of the first sentences."""
-        spans = first_sentences(text, phrases(text).words, self.sentences)
+        spans = first_sentences(text, english.parse(text).words, self.sentences)
         joined = " ".join(span.text for span in spans)
-        parsed = phrases(joined)
+        parsed = english.parse(joined)
         return [
             phrase._replace(start=_original(phrase.start, spans), end=_original(phrase.end - 1, spans) + 1)
             for phrase in (*parsed.entities, *parsed.chunks)
@@ -347,7 +345,7 @@ def _described(one: AskedQuestion) -> str:
     )
 
 
-def first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSpan]:
+def first_sentences(text: str, words: Sequence[english.Word], most: int) -> list[TextSpan]:
     """Return the first sentences of a text, split by the rule of the released code.
 
     A sentence ends before the first token after a full stop that is not punctuation.

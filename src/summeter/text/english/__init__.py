@@ -1,1 +1,0 @@
-"""Parse English texts: dependency trees, entities and noun chunks."""
