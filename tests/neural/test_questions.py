@@ -24,7 +24,7 @@ from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.dae import DAE
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
 from summeter.evaluators.questions import qafacteval
-from summeter.evaluators.questions.squad import Reading, answer_all, without_loose_blanks
+from summeter.evaluators.questions.squad import answer_all, without_loose_blanks
 from summeter.models.local.load import identify
 from summeter.models.local.network import LocalNetwork
 from summeter.models.networks import FindCoreference, Framing, Generate
@@ -207,8 +207,8 @@ def test_an_answer_of_a_small_network_does_not_depend_on_the_batch(tmp_path: Pat
     question_networks.answers(tmp_path / "net", [text, "where is the mill"])
     pairs = [("where is the mill", text), ("the mill", "Ada left Bern"), ("word3", text[:300])]
     network = network_of(tmp_path / "net", "tokens")
-    together = asyncio.run(answer_all(network, pairs, Reading(60, 20, 10)))
-    alone = [asyncio.run(answer_all(network, [pair], Reading(60, 20, 10)))[0] for pair in pairs]
+    together = asyncio.run(answer_all(network, pairs, 60, 20))
+    alone = [asyncio.run(answer_all(network, [pair], 60, 20))[0] for pair in pairs]
     for one, other, (_, whole) in zip(together, alone, pairs, strict=True):
         assert (one.text, one.place) == (other.text, other.place)
         assert (one.probability, one.null) == pytest.approx((other.probability, other.null), abs=1e-5)

@@ -392,7 +392,7 @@ class Evaluator(BaseModel):
             return "the summary is empty"
         if not item.document.text.strip():
             return "the document is empty"
-        if "reference" in self.needs and not any(text.strip() for text in item.references):
+        if "reference" in self.needs and not item.references:
             return "there is no reference summary"
         if "key_facts" in self.needs and not item.key_facts:
             return "there are no key facts"

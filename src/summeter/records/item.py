@@ -20,8 +20,8 @@ class Item(Record):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The reference summaries of the document."""
-        return self.document.references
+        """The reference summaries of the document that are not blank."""
+        return tuple(text for text in self.document.references if text.strip())
 
     @property
     def key_facts(self) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from evaluators.networks import FakeNetwork
 from summeter.evaluators.questions.squad import (
     Answer,
     Logits,
-    Reading,
     answer_all,
     decode,
     owners,
@@ -114,7 +113,7 @@ def words(*wanted: str) -> FakeNetwork:
 def test_an_answer_at_the_end_of_a_long_text() -> None:
     text = " ".join([*(f"filler{place}" for place in range(300)), "KIEL", *["filler"] * 40])
     network = words("KIEL")
-    (found,) = asyncio.run(answer_all(network, [("where ?", text)], Reading(60, 20, 10)))
+    (found,) = asyncio.run(answer_all(network, [("where ?", text)], 60, 20))
     assert found.answered
     assert found.text == "KIEL"
     assert found.place is not None
@@ -124,11 +123,8 @@ def test_an_answer_at_the_end_of_a_long_text() -> None:
 
 
 def test_long_questions_are_truncated() -> None:
-    network = words("b")
-    asyncio.run(answer_all(network, [("why " * 50, "a b c")], Reading(60, 20, 10)))
-    assert len(network.texts) == 1
-    assert Reading(60, 20, 10).least_room == 47
     # A question never fills more than half of the input.
-    (found,) = asyncio.run(answer_all(network, [("why " * 90, "a " * 40 + "b")], Reading(60, 20, 64)))
+    network = words("b")
+    (found,) = asyncio.run(answer_all(network, [("why " * 90, "a " * 40 + "b")], 60, 20))
     assert (found.text, found.answered) == ("b", True)
-    assert Reading().least_room == 317
+    assert {framing.cut for framing in network.framings} == {(30, 27)}

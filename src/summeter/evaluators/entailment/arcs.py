@@ -111,4 +111,4 @@ def parsed(text: str) -> Arcs:
 
 def words(text: str) -> tuple[str, ...]:
     """Return the lower-case words of a text, split by the parser's tokenizer."""
-    return tuple(_PTB.get(word, word.lower()) for word in english.tokens(text) if not word.text.isspace())
+    return tuple(_PTB.get(one.text, one.text.lower()) for one in english.tokens(text) if not one.text.isspace())

@@ -157,7 +157,7 @@ class Lite3Pyramid(Lite2Pyramid):
 
     def skip_reason(self, item: Item) -> str | None:
         """Return the reason for skipping the item, such as a missing reference, or None."""
-        if self.parsed and not any(text.strip() for text in item.references):
+        if self.parsed and not item.references:
             return "there is no reference summary to extract units from"
         return super().skip_reason(item)
 

@@ -82,7 +82,7 @@ class Menli(Evaluator):
         """Return the reason for skipping the item, such as a missing reference, or None."""
         if self.source:
             return super().skip_reason(item)
-        if not any(text.strip() for text in item.references):
+        if not item.references:
             return "there is no reference summary; menli[source=true] compares with the document"
         return super().skip_reason(item)
 
@@ -91,7 +91,7 @@ class Menli(Evaluator):
         network = tools.network("nli")
         builder = self.builder(item, prepared, tools, model=network.id)
         (aspect,) = self.active_aspects
-        others = [item.document.text] if self.source else [text for text in item.references if text.strip()]
+        others = [item.document.text] if self.source else item.references
         forth = [(other, item.summary.text) for other in others] if self.direction in {"rh", "avg"} else []
         back = [(item.summary.text, other) for other in others] if self.direction in {"hr", "avg"} else []
         rows = await entailments(network, [*forth, *back])

@@ -60,8 +60,7 @@ class A3CU(Evaluator):
         """Return one judgment of the summary for each aspect."""
         network = tools.network("a3cu")
         builder = self.builder(item, prepared, tools, model=network.id)
-        text = item.summary.text
-        references = [reference for reference in item.references if reference.strip()]
+        text, references = item.summary.text, item.references
         pairs = [pair for reference in references for pair in ((text, reference), (reference, text))]
         how = Framing((LONGEST, LONGEST), marks=self.variant == "legacy")
         # The regression uses the state of the first token.

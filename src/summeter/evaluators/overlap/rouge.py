@@ -42,7 +42,7 @@ class Rouge(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Return four judgments of the summary, one per measure."""
-        references = [text for text in item.references if text.strip()]
+        references = item.references
         lines = self.lsum == "lines"
         by_aspect: dict[str, Scores] = {
             "rouge1": rouge_n(item.summary.text, references, 1, stem=self.stemmer, tokenizer=self.tokenizer),

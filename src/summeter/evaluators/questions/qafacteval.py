@@ -6,13 +6,22 @@ See Fabbri et al. (NAACL 2022).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
-from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
+from summeter.evaluators.questions.squad import (
+    MARKS,
+    QUESTION_TOKENS,
+    Answer,
+    answer_all,
+    normalized,
+    token_f1,
+    without_loose_blanks,
+)
 from summeter.models.networks import Classify, Framing, Generate, Generation
 from summeter.records import Claim, Item, Judgment, Span, digest
 from summeter.text import english
@@ -92,7 +101,7 @@ class QAFactEval(Evaluator):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        least = Reading(self.window, self.stride).least_room
+        least = self.window - min(QUESTION_TOKENS, self.window // 2) - MARKS
         if self.stride > least:
             raise ValueError(f"stride={self.stride} would skip words between windows of {least} tokens")
         return self
@@ -119,16 +128,15 @@ class QAFactEval(Evaluator):
         how = HOW._replace(search="qaeval") if legacy else HOW
         generated = await tools.network("asker").ask([Generate(row, how, Framing(template=QUESTION)) for row in rows])
         questions = [without_loose_blanks(question) for question in generated]
-        reading = Reading(self.window, self.stride)
-        nonce = NONCE if legacy else None
-        of_summary = await answer_all(reader, [(question, text) for question in questions], reading, nonce=nonce)
+        read = partial(answer_all, reader, length=self.window, stride=self.stride, nonce=NONCE if legacy else None)
+        of_summary = await read([(question, text) for question in questions])
         answerable = [
             (phrase, question)
             for phrase, question, answer in zip(chunks, questions, of_summary, strict=True)
             if answer.answered and token_f1(phrase.text, answer.text or "") > AGREES
         ]
         source = item.document.text
-        answers = await answer_all(reader, [(question, source) for _, question in answerable], reading, nonce=nonce)
+        answers = await read([(question, source) for _, question in answerable])
         scored = [
             (question, phrase.text, answer.text or "", source)
             for (phrase, question), answer in zip(answerable, answers, strict=True)

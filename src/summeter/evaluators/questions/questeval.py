@@ -201,7 +201,7 @@ class QuestEval(Evaluator):
 
         A missing reference is a reason if only references are compared.
         """
-        if self.compare == ("reference",) and not any(text.strip() for text in item.references):
+        if self.compare == ("reference",) and not item.references:
             return "there is no reference summary; questeval compares with the document by default"
         return super().skip_reason(item)
 
@@ -210,7 +210,7 @@ class QuestEval(Evaluator):
         builder = self.builder(item, prepared, tools, model=tools.network("answers").id)
         texts: list[tuple[Text, str]] = [("source", item.document.text)] if "source" in self.compare else []
         if "reference" in self.compare:
-            texts += [("reference", text) for text in item.references if text.strip()]
+            texts += [("reference", text) for text in item.references]
         compared = await self._compared(item.summary.text, texts, tools)
         scored = [(score, one) for one in compared if (score := self.score(one)) is not None]
         if not scored:

@@ -23,6 +23,8 @@ Floats = NDArray[np.floating[Any]]
 
 MARKS = 3
 """Number of special tokens in a pair."""
+QUESTION_TOKENS = 64
+"""Maximum number of tokens of a question (QAEval), which are at most half of an input."""
 N_BEST, LONGEST = 20, 30
 """Number of starts, ends and answers to combine, and the maximum number of tokens of an answer (QAEval)."""
 
@@ -178,43 +180,28 @@ def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
     return owner
 
 
-class Reading(NamedTuple):
-    """Numbers of tokens of an input, of the step between windows, and of a question, as in QAEval."""
-
-    length: int = 384
-    stride: int = 128
-    question: int = 64
-
-    def question_tokens(self, question: int) -> int:
-        """Return the number of tokens of a question that are used, at most half of the input."""
-        return min(question, self.question, self.length // 2)
-
-    @property
-    def least_room(self) -> int:
-        """The number of text tokens in a window with the longest question."""
-        return self.length - self.question_tokens(self.question) - MARKS
-
-
 async def answer_all(
     network: Network,
     pairs: Sequence[tuple[str, str]],
-    reading: Reading = Reading(),  # noqa: B008 - frozen
+    length: int,
+    stride: int,
     *,
     nonce: str | None = None,
 ) -> list[Answer]:
     """Return the answer to each (question, text), read in windows that start at a word.
 
-    A token can start an answer only in the window in which it has the most context.
+    `length` is the number of tokens of an input, and `stride` the number of tokens between the starts of windows. A
+    token can start an answer only in the window in which it has the most context.
     """
     unique = list(dict.fromkeys(text for pair in pairs for text in pair))
     offsets = dict(zip(unique, await network.ask([FindTokens(text) for text in unique]), strict=True))
     requests: list[ClassifyTokens] = []
     spans_of: list[list[tuple[int, int]]] = []
     for question, text in pairs:
-        question_tokens = reading.question_tokens(len(offsets[question]))
-        room = reading.length - question_tokens - MARKS
+        asked = min(len(offsets[question]), QUESTION_TOKENS, length // 2)
+        room = length - asked - MARKS
         # SQuAD's windows: the last window may be shorter, and an empty text has one window.
-        spans = windows(len(offsets[text]), room, reading.stride, tail="short") or [(0, 0)]
+        spans = windows(len(offsets[text]), room, stride, tail="short") or [(0, 0)]
         # Each window starts at a word, because the end of a word would be read as a different word.
         for number, (begin, last) in enumerate(spans):
             first, known = begin, offsets[text]
@@ -222,7 +209,7 @@ async def answer_all(
                 first += 1
             spans[number] = (first if first < last else begin, last)
         spans_of.append(spans)
-        framing = Framing(cut=(question_tokens, room))
+        framing = Framing(cut=(asked, room))
         passages = [text[slice(*_covered(span, offsets[text]))] for span in spans]
         requests += [ClassifyTokens((question, passage), 2, framing) for passage in passages]
     logits = iter(await network.ask(requests))

@@ -112,8 +112,7 @@ class A2CU(Evaluator):
                 judgments.append(builder.ok(RECALL, "key_fact", at, list_id=list_id, **fields))
         if {"precision", "f1"} & set(self.measures):
             (claims,) = await self._written([item.summary.text], tools)
-            references = [text for text in item.references if text.strip()]
-            by_reference = [await self._matched(reference, claims, tools) for reference in references]
+            by_reference = [await self._matched(reference, claims, tools) for reference in item.references]
             values["precision"] = [_share(one) for one in by_reference if len(one)]
             both = [
                 (_share(one), _share(two))

@@ -89,8 +89,7 @@ class BartScore(Evaluator):
         """Return one judgment of the summary per direction."""
         network = tools.network("bartscore")
         builder = self.builder(item, prepared, tools, model=network.id)
-        references = [text for text in item.references if text.strip()]
-        summary = item.summary.text
+        references, summary = item.references, item.summary.text
         pairs_of: dict[Direction, list[tuple[str, str]]] = {}
         for direction in self.directions:
             if direction in _AGAINST_REFERENCES and references:

@@ -112,7 +112,7 @@ class UniEval(Evaluator):
         """Return judgments of the summary and, for consistency and fluency, of its sentences."""
         network = tools.network(self.required_roles[0])
         builder = self.builder(item, prepared, tools, model=network.id)
-        reference = next((text for text in item.references if text.strip()), None)
+        reference = next(iter(item.references), None)
         text, sentences = item.summary.text, SummarySentences.of(item.summary, self.sentences)
         judgments: list[Judgment] = []
         values: dict[Dimension, float] = {}
