@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.server import Reply, StubServer, fail, json_reply, ok
+import pytest
+from models.server import Call, Reply, StubServer, call, fail, json_reply, ok
 
-from summeter.models.base import LLM, Message, Request
+from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers.provider import PROVIDERS
 from summeter.models.resolve import resolve
+from summeter.records import ModelError
 
 KEY = "sk-secret-0123456789abcdef"
 TOKENS = ((" yes", -0.5, ((" yes", -0.5), (" no", -1.0))), (".", -0.25, ()))
@@ -58,6 +60,19 @@ class Vendor:
         return resolve(
             self.model, base_url=server.root, environ={self.variable: KEY, **self.environ}, **settings
         )  # fmt: skip
+
+    def answer(self, reply: Reply, request: Request | None = None, **settings: Any) -> tuple[Completion, Call]:
+        """Return the outcome of one reply of the server, and the call that the server received."""
+        with StubServer(lambda _: reply) as server:
+            return call(self.connect(server, **settings), request or ask())[0], server.calls[0]
+
+    def failure(self, reply: Reply, request: Request | None = None, **settings: Any) -> ModelError:
+        """Return the error of one reply, which the provider does not retry."""
+        with StubServer(lambda _: reply) as server:
+            with pytest.raises(ModelError) as caught:
+                call(self.connect(server, **settings), request or ask())
+            assert len(server.calls) == 1
+        return caught.value
 
 
 def _openai_logprobs() -> Reply:
