@@ -45,6 +45,8 @@ _BEFORE, _AFTER = 120.0, 900.0
 class Anthropic(HttpLLM):
     """A Claude model."""
 
+    key_header = "x-api-key"
+
     def url(self) -> URL:
         # In Anthropic's clients, the base URL has no version.
         base = self.endpoint.base_url
@@ -55,8 +57,7 @@ class Anthropic(HttpLLM):
         return AnthropicBatches(self)
 
     def headers(self) -> dict[str, str]:
-        key = self.endpoint.key
-        return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.get_secret_value()})}
+        return {"anthropic-version": VERSION, **super().headers()}
 
     def payload(self, request: Request) -> dict[str, Any]:
         """Return the body of the call, in which the end of the document is marked for the prefix cache."""

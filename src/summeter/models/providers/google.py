@@ -25,15 +25,13 @@ _BLOCKED = frozenset(
 class Google(HttpLLM):
     """A model of the Gemini API."""
 
+    key_header = "x-goog-api-key"
+
     def url(self) -> URL:
         base, name = self.endpoint.base_url, self.name
         version = () if re.search(r"/v\d+(alpha|beta)?$", base.partition("?")[0]) else ("v1beta",)
         path = name if "/" in name else f"models/{name}"
         return self.beside(*version, *f"{path}:generateContent".split("/"))
-
-    def headers(self) -> dict[str, str]:
-        key = self.endpoint.key
-        return {} if key is None else {"x-goog-api-key": key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
         replies.refuse(request, self.id, "extra_body")
@@ -79,7 +77,7 @@ class Google(HttpLLM):
             finish_reason="content_filter" if blocked or reason in _BLOCKED else finish,
             refusal=refusal,
             model=replies.string(body.get("modelVersion")),
-            logprobs=None if answer.request.top_logprobs is None else _logprobs(first.get("logprobsResult")),
+            logprobs=_logprobs(first.get("logprobsResult"), answer.request),
             **replies.tokens(
                 body.get("usageMetadata"),
                 tokens_in=("promptTokenCount",),
@@ -89,23 +87,10 @@ class Google(HttpLLM):
         )
 
 
-def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """Return the log-probabilities of a reply, or None if they are absent or invalid.
-
-    The list of chosen tokens is combined with the parallel list of the most likely tokens at each position.
-    """
+def _logprobs(value: Any, request: Request) -> tuple[TokenLogprobs, ...] | None:
+    """Return the log-probabilities of a reply, in which two parallel lists hold the chosen and the likely tokens."""
     result = replies.mapping(value)
-    chosen, tops = replies.dicts(result.get("chosenCandidates")), replies.dicts(result.get("topCandidates"))
-    tokens = []
-    for position, entry in enumerate(chosen):
-        logprob = replies.logprob(entry.get("logProbability"))
-        if logprob is None:
-            return None
-        candidates = replies.dicts(tops[position].get("candidates")) if position < len(tops) else []
-        top = tuple(
-            (replies.text(each.get("token")), alternative)
-            for each in candidates
-            if (alternative := replies.logprob(each.get("logProbability"))) is not None
-        )
-        tokens.append(TokenLogprobs(token=replies.text(entry.get("token")), logprob=logprob, top=top))
-    return tuple(tokens) or None
+    chosen = replies.dicts(result.get("chosenCandidates"))
+    tops = [top.get("candidates") for top in replies.dicts(result.get("topCandidates"))]
+    pairs = zip(chosen, [*tops, *[None] * len(chosen)], strict=False)
+    return replies.token_logprobs(pairs, "logProbability", request)

@@ -57,6 +57,9 @@ class HttpLLM(ABC):
     byte. Calls are not retried here but in the layers above.
     """
 
+    key_header: str | None = None
+    """The header of the key unless the dialect names one, or None for `Authorization: Bearer`."""
+
     def __init__(
         self, provider: Provider, model: str, endpoint: Endpoint, options: Options, *, name: str | None = None
     ) -> None:  # fmt: skip
@@ -132,8 +135,10 @@ class HttpLLM(ABC):
 
     def headers(self) -> dict[str, str]:
         """Return the headers that all calls have."""
-        key = self.endpoint.key
-        return {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
+        if (key := self.endpoint.key) is None:
+            return {}
+        header, secret = self.provider.dialect.key_header or self.key_header, key.get_secret_value()
+        return {"Authorization": f"Bearer {secret}"} if header is None else {header: secret}
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
         """Return the headers that depend on the body, such as a signature.

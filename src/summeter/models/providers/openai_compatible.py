@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.base import Completion, Request
 from summeter.models.providers import replies
 from summeter.models.providers.batches import BatchAPI
 from summeter.models.providers.http import HttpLLM
@@ -47,10 +47,6 @@ class OpenAICompatible(HttpLLM):
 
     def batches(self) -> BatchAPI | None:
         return OpenAIBatches(self) if self.provider.dialect.batches else None
-
-    def headers(self) -> dict[str, str]:
-        header, key = self.provider.dialect.key_header, self.endpoint.key
-        return super().headers() if header is None or key is None else {header: key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
         dialect = self.provider.dialect
@@ -102,7 +98,7 @@ class OpenAICompatible(HttpLLM):
             raise TransientError(f"{answer.model}: {answer.address} interrupted its reply (finish_reason error)")
         usage = replies.mapping(body.get("usage"))
         details = replies.mapping(usage.get("prompt_tokens_details"))
-        content = message.get("content")
+        content, logprobs = message.get("content"), replies.mapping(first.get("logprobs"))
         refusals = (part.get("refusal") for part in (message, *replies.dicts(content)))
         return Completion(
             text=replies.text(content),
@@ -113,7 +109,11 @@ class OpenAICompatible(HttpLLM):
             tokens_out=replies.count(usage.get("completion_tokens")),
             tokens_cached=replies.count(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
             tokens_written=replies.count(details.get("cache_write_tokens")),
-            logprobs=None if answer.request.top_logprobs is None else _logprobs(first.get("logprobs")),
+            logprobs=replies.token_logprobs(
+                ((entry, entry.get("top_logprobs")) for entry in replies.dicts(logprobs.get("content"))),
+                "logprob",
+                answer.request,
+            ),
         )
 
     def failed(self, answer: replies.Answer) -> Completion:
@@ -148,22 +148,6 @@ def _unsupported(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError
     if lacks is None:
         return None
     return replies.capability_error(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {message}")
-
-
-def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
-    """Return the log-probabilities in OpenAI's `logprobs.content`, or None if they are absent or invalid."""
-    tokens = []
-    for entry in replies.dicts(replies.mapping(value).get("content")):
-        chosen = replies.logprob(entry.get("logprob"))
-        if chosen is None or not isinstance(entry.get("token"), str):
-            return None
-        top = tuple(
-            (replies.text(alternative.get("token")), logprob)
-            for alternative in replies.dicts(entry.get("top_logprobs"))
-            if (logprob := replies.logprob(alternative.get("logprob"))) is not None
-        )
-        tokens.append(TokenLogprobs(token=replies.text(entry["token"]), logprob=chosen, top=top))
-    return tuple(tokens) or None
 
 
 def schema_name(name: str | None) -> str:

@@ -72,7 +72,7 @@ class Dialect:
 
     `max_tokens` is the name of the parameter that limits new tokens at the provider's default address (other servers
     use `max_tokens`), and `seed` is the name of the parameter for the seed. `key_header` is the header in which the key
-    is sent, or None for `Authorization: Bearer`. `extra` is added to every request body. Documents are marked for the
+    is sent, or None for that of the client. `extra` is added to every request body. Documents are marked for the
     prefix cache, in Anthropic's format, for models whose names begin with `cache_marks`. `batches` is True if there is
     a batch API, and `extra_body` if requests may contain fields for the chat template of the model.
     """

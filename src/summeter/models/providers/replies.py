@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypedDict, cast
 
-from summeter.models.base import Request
+from summeter.models.base import Request, TokenLogprobs
 from summeter.records import AccessError, CapabilityError, ContextError, Message, ModelError, Parameter, TransientError
 from summeter.runs.calls import token_count
 
@@ -294,6 +294,28 @@ def logprob(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value <= ROUNDING:
         return None
     return float(max(-9999.0, min(value, 0.0)))
+
+
+def token_logprobs(
+    entries: Iterable[tuple[dict[str, Any], Any]], name: str, request: Request
+) -> tuple[TokenLogprobs, ...] | None:
+    """Return the log-probabilities of a reply's tokens, or None if none were requested, or if one is invalid.
+
+    `entries` holds the server's object of each token, with the list of objects of the most likely tokens at its
+    position, and `name` is the field of a log-probability.
+    """
+    tokens: list[TokenLogprobs] = []
+    for entry, alternatives in entries if request.top_logprobs is not None else ():
+        chosen = logprob(entry.get(name))
+        if chosen is None or not isinstance(entry.get("token"), str):
+            return None
+        top = tuple(
+            (text(other.get("token")), likely)
+            for other in dicts(alternatives)
+            if (likely := logprob(other.get(name))) is not None
+        )
+        tokens.append(TokenLogprobs(token=text(entry["token"]), logprob=chosen, top=top))
+    return tuple(tokens) or None
 
 
 def mapping(value: Any) -> dict[str, Any]:
