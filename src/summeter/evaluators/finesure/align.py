@@ -252,13 +252,7 @@ class Align(LLMJudge[Alignment]):
 
     @property
     def _extraction(self) -> KeyFactExtraction:
-        return KeyFactExtraction(
-            source=self.source,
-            at_most=self.at_most,
-            order=self.order,
-            validators=self.validators,
-            prompts=self.prompts,
-        )
+        return KeyFactExtraction(**_of_key_facts(self))
 
 
 class FineSurE(Evaluator):
@@ -303,15 +297,13 @@ class FineSurE(Evaluator):
         """Return the fact check and the alignment, with the settings of this bundle."""
         return (
             FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),
-            Align(
-                strategy=self.align_strategy,
-                source=self.source,
-                at_most=self.at_most,
-                order=self.order,
-                validators=self.validators,
-                prompts=self.prompts,
-            ),
+            Align(strategy=self.align_strategy, **_of_key_facts(self)),
         )
+
+
+def _of_key_facts(evaluator: Align | FineSurE) -> dict[str, Any]:
+    """Return those settings that are the settings of the extraction of key facts."""
+    return {name: getattr(evaluator, name) for name in KeyFactExtraction.model_fields}
 
 
 def _match(entry: Any, sentences: int, fields: ReplyFields) -> Match:

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -28,28 +28,30 @@ _RELEASED = re.compile(r" ?([\d.]+)")
 Scoring = Literal["logprob", "sample", "single"]
 
 
-def sampled_by_draws(fields: Any) -> Any:
-    """Return the settings, with `scoring=sample` added if they contain `draws`.
+class Sampled(Evaluator):
+    """An evaluator with ratings from probabilities, from several replies or from one reply (see `ScoreForm`)."""
 
-    Raises ValueError if `draws` is combined with another value of `scoring`.
-    """
-    if not isinstance(fields, dict) or fields.get("draws") is None:
-        return fields
-    scoring = fields.get("scoring", "sample")
-    if scoring != "sample":
-        raise ValueError(f"`draws` requires scoring=sample, not scoring={scoring}; remove one of them")
-    return {**fields, "scoring": scoring}
+    positional_setting = "scoring"
+
+    scoring: Scoring = "logprob"
+    draws: int | None = Field(default=None, ge=1, le=1000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sampled_by_draws(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or fields.get("draws") is None:
+            return fields
+        scoring = fields.get("scoring", "sample")
+        if scoring != "sample":
+            raise ValueError(f"`draws` requires scoring=sample, not scoring={scoring}; remove one of them")
+        return {**fields, "scoring": scoring}
+
+    def without_logprobs(self) -> Self | None:
+        """Return the evaluator with samples, or None if `scoring` was set."""
+        return None if "scoring" in self.model_fields_set else self.model_copy(update={"scoring": "sample"})
 
 
-JudgeT = TypeVar("JudgeT", bound=Evaluator)
-
-
-def sampled_unless_chosen(judge: JudgeT) -> JudgeT | None:
-    """Return a judge with `scoring=sample` in place of the default, or None if the user has chosen `scoring`."""
-    return None if "scoring" in judge.model_fields_set else judge.model_copy(update={"scoring": "sample"})
-
-
-class ScoreForm(RatingJudge):
+class ScoreForm(Sampled, RatingJudge):
     """A judge that fills in a form which contains only a score from 1 to 5.
 
     If `scoring` is "logprob", the score is the mean of 1 to 5 weighted by the probabilities of the score's token (20
@@ -64,13 +66,7 @@ class ScoreForm(RatingJudge):
     only for that sample.
     """
 
-    positional_setting = "scoring"
     reply: ClassVar[Mapping[str, Any]] = {"score": POINTS}
-
-    scoring: Scoring = "logprob"
-    draws: int | None = Field(default=None, ge=1, le=1000)
-
-    _sampled_by_draws = model_validator(mode="before")(sampled_by_draws)
 
     def signature_fields(self) -> Mapping[str, object]:
         """Return the signature fields of every rating judge and, always, how the score is computed."""
@@ -85,10 +81,6 @@ class ScoreForm(RatingJudge):
         if self.scoring == "sample":
             sampling = {**(sampling or {}), "t": 1}
         return super().sign(models, splitter, sampling)
-
-    def without_logprobs(self) -> Self | None:
-        """Return the judge with samples, unless `scoring` was set."""
-        return sampled_unless_chosen(self)
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """Return the score in the JSON object, which must be a whole number."""

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from summeter.evaluators.base import Evaluator, Role
-from summeter.evaluators.geval.common import ScoreForm, Scoring, sampled_by_draws, sampled_unless_chosen
+from summeter.evaluators.geval.common import Sampled, ScoreForm
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, field, keyed_schema, read_entries, yes
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
@@ -87,7 +87,7 @@ class GEvalPlusRating(ScoreForm):
         return self
 
 
-class GEvalPlus(Evaluator):
+class GEvalPlus(Sampled):
     """G-Eval+ of UniSumEval: the share of supported sentences, and two ratings from 1 to 5.
 
     This evaluator is a bundle: `components()` write the judgments, which have the names and signatures of the
@@ -102,18 +102,13 @@ class GEvalPlus(Evaluator):
     summary = "Faithfulness by sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
     aspects = (FAITHFULNESS, *RATED_PLUS)
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
-    positional_setting = "scoring"
 
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"
-    scoring: Scoring = "logprob"
-    draws: int | None = Field(default=None, ge=1, le=1000)
     prompts: PromptFolder | None = None
-
-    _sampled_by_draws = model_validator(mode="before")(sampled_by_draws)
 
     def without_logprobs(self) -> Self | None:
         """Return the bundle with samples, unless `scoring` was set or only faithfulness is judged."""
-        return None if self.aspect == FAITHFULNESS else sampled_unless_chosen(self)
+        return None if self.aspect == FAITHFULNESS else super().without_logprobs()
 
     @property
     def active_aspects(self) -> tuple[str, ...]:
