@@ -109,8 +109,9 @@ def _tensors(file: Path) -> Tensors:
     """
     try:
         import torch
+        import transformers  # noqa: F401 - raises now if it is not installed
     except ImportError as error:
-        raise InstallError.missing("torch (converting checkpoints)", "torch") from error
+        raise InstallError.missing(f"{error.name or 'torch'} (converting checkpoints)", "torch") from error
     if not file.is_file():
         raise UsageError(f"the checkpoint {file} does not exist")
     try:
@@ -142,11 +143,9 @@ def _tensors(file: Path) -> Tensors:
 def _write(
     kind: str, model: ConvertedModel, tensors: Tensors, config: Mapping[str, Any], source: Path, folder: Path
 ) -> None:
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise InstallError.missing(f"{error.name or 'torch'} (converting checkpoints)", "torch") from error
+    import torch
+    import transformers
+
     release = RELEASES[kind]
     class_ = getattr(transformers, release.class_)
     if config.get("model_type") != class_.config_class.model_type:
@@ -168,14 +167,12 @@ def _write(
         expected = {name: tuple(value.shape) for name, value in class_(new_config).state_dict().items()}
     found = {name: tuple(value.shape) for name, value in renamed.items() if not name.endswith("position_ids")}
     faults = [
-        *(f"{name} is missing" for name in expected if name not in found),
-        *(f"{name} is unknown" for name in found if name not in expected),
-        *(
-            f"{name} has shape {found[name]} instead of {expected[name]}"
-            for name in expected
-            if name in found and found[name] != expected[name]
-        ),
-    ]
+        f"{name} is missing" if name not in found
+        else f"{name} is unknown" if name not in expected
+        else f"{name} has shape {found[name]} instead of {expected[name]}"
+        for name in {**expected, **found}
+        if found.get(name) != expected.get(name)
+    ]  # fmt: skip
     if faults:
         raise UsageError(
             f"this is not a checkpoint of {kind} with the base in {source}: {'; '.join(faults[:3])}"
