@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
-from summeter.models.base import Completion, Message, Request
+from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.layers.cache import Cache, replay
 from summeter.models.layers.checks import Checked
 from summeter.models.layers.formats import FormatFallback
@@ -43,6 +44,69 @@ class Waits:
         self.seconds.append(seconds)
 
 
+# The contract: layers are LLMs, keep the id, and forward cancellation and closing
+
+LAYERS: dict[str, Callable[[LLM], LLM]] = {
+    "cache": lambda llm: Cache(llm, CallStore()),
+    "cache without store": Cache,
+    "retry": lambda llm: Retry(llm, rng=random.Random(0)),
+    "limit": lambda llm: RateLimited(llm, RateLimiter(1)),
+    "formats": FormatFallback,
+    "stack": lambda llm: stack(llm, CallStore()),
+}
+
+
+class Probe:
+    """An LLM that never replies and records its calls."""
+
+    id = "scripted/rules"
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.events.append("asked")
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.events.append("cancelled")
+            raise
+        return Completion(text="late")
+
+    async def close(self) -> None:
+        self.events.append("closed")
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_passes_cancellation_and_closing_through(name: str) -> None:
+    probe = Probe()
+
+    async def main() -> None:
+        layer = LAYERS[name](probe)
+        task = asyncio.create_task(layer.complete(ask()))
+        while not probe.events:  # noqa: ASYNC110 - the probe knows of no events of asyncio
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(asyncio.all_tasks()) == 1
+        await layer.close()
+
+    asyncio.run(main())
+    assert probe.events == ["asked", "cancelled", "closed"]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_serves_one_event_loop_after_another(name: str) -> None:
+    layer = LAYERS[name](Scripted({"hello": "hi"}))
+
+    async def many() -> list[Completion]:
+        return await asyncio.gather(*(layer.complete(ask(draw=n)) for n in range(5)))
+
+    for _ in range(3):
+        assert [reply.text for reply in asyncio.run(many())] == ["hi"] * 5
+
+
 # Cache
 
 
@@ -58,17 +122,19 @@ def test_a_reply_is_stored_before_it_is_returned(tmp_path: Path) -> None:
         assert call.model == "scripted/rules"
 
 
-def test_a_failure_reaches_every_waiter_and_is_not_stored() -> None:
-    llm = Scripted([Rule(error="model", times=1), Rule(reply="better")], latency=0.01)
+def test_a_failure_reaches_every_waiter_is_counted_once_and_not_stored() -> None:
+    # Tried three times: tries beyond the first and failures together are what the server saw.
+    llm = Scripted([Rule(error="transient", times=3), Rule(reply="better")], latency=0.01)
 
-    async def main() -> None:
-        cache = Cache(llm, CallStore())
-        failed = await asyncio.gather(*(cache.complete(ask()) for _ in range(3)), return_exceptions=True)
+    async def main() -> Usage:
+        cache = stack(llm, CallStore(), retry=RetryPolicy(2, first=0.0))
+        failed = await asyncio.gather(*(cache.complete(ask()) for _ in range(6)), return_exceptions=True)
         assert all(isinstance(one, ModelError) for one in failed)
         assert (await cache.complete(ask())).text == "better"
+        return cache.usage
 
-    run(main())
-    assert llm.calls == 2
+    usage = run(main())
+    assert (usage.sent, usage.joined, usage.retries, usage.failures) == (2, 5, 2, 1)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6))
@@ -107,22 +173,6 @@ def test_a_cancelled_waiter_does_not_cancel_the_call(leave: list[bool]) -> None:
 
     run(main())
     assert ended == ["cancelled" if all(leave) else "answered"]
-
-
-def test_after_all_waiters_are_cancelled_a_new_call_is_made() -> None:
-    llm = Scripted({"hello": "hi"}, latency=0.02)
-
-    async def main() -> None:
-        cache = Cache(llm)
-        first = asyncio.create_task(cache.complete(ask()))
-        await asyncio.sleep(0.005)
-        first.cancel()
-        second = asyncio.create_task(cache.complete(ask()))
-        assert (await second).text == "hi"
-        assert (await asyncio.gather(first, return_exceptions=True))[0].__class__ is asyncio.CancelledError
-
-    run(main())
-    assert llm.calls in {1, 2}  # 1 where the second came before the first had left
 
 
 def test_the_first_of_two_processes_wins(tmp_path: Path) -> None:
@@ -257,8 +307,8 @@ def knows(*formats: str) -> Callable[[Request], str]:
 STRICT = ask(format="json_schema", schema_name="verdicts", schema_={"type": "object"})
 
 
-@pytest.mark.parametrize(
-    ("formats", "asked"),
+@together(
+    "formats, asked",
     [
         (("json_schema", "json_object", "text"), ["json_schema", "json_schema"]),
         (("json_object", "text"), ["json_schema", "json_object", "json_object"]),
@@ -268,53 +318,42 @@ STRICT = ask(format="json_schema", schema_name="verdicts", schema_={"type": "obj
 def test_falls_back_once_and_remembers(formats: tuple[str, ...], asked: list[str]) -> None:
     llm = Scripted(knows(*formats))
     layer = FormatFallback(llm)
-
-    async def main() -> None:
-        for _ in range(2):
-            assert (await layer.complete(STRICT)).text == formats[0]
-
-    run(main())
+    assert [run(layer.complete(STRICT)).text for _ in range(2)] == [formats[0]] * 2
     assert [request.format for request in llm.requests] == asked
 
 
-# Prompts that are refused in some formats, and the formats of the replies to each (None for a failure).
-@pytest.mark.parametrize(
-    ("formats", "prompts"),
+@together(
+    "formats, calls",
     [
-        # A refusal of all formats, and a refusal after a success, are not remembered.
-        ({"bad": ()}, [("bad", None), ("good", "json_schema")]),
-        ({"odd": ("json_object",)}, [("good", "json_schema"), ("odd", "json_object"), ("good", "json_schema")]),
+        # A refusal of all formats, and a refusal after a success, are not remembered; the others are, by schema.
+        ({"bad": ()}, [("bad", "verdicts", None), ("good", "verdicts", "json_schema")]),
+        (
+            {"odd": ("json_object",)},
+            [
+                ("good", "verdicts", "json_schema"),
+                ("odd", "verdicts", "json_object"),
+                ("good", "verdicts", "json_schema"),
+            ],
+        ),
+        (
+            {"odd": ("json_object",)},
+            [("odd", "verdicts", "json_object"), ("good", "verdicts", "json_object"), ("good", "facts", "json_schema")],
+        ),
     ],
 )
-def test_a_refusal_that_says_nothing_about_the_format_is_not_remembered(
-    formats: dict[str, tuple[str, ...]], prompts: list[tuple[str, str | None]]
+def test_refusals_are_remembered_by_schema_if_they_are_about_the_format(
+    formats: dict[str, tuple[str, ...]], calls: list[tuple[str, str, str | None]]
 ) -> None:
+    """`formats` holds the formats of prompts that are refused in others; `calls` (prompt, schema, format of reply)."""
     layer = FormatFallback(Scripted(lambda request: knows(*formats.get(request.prompt, (request.format,)))(request)))
-
-    async def main() -> None:
-        for text, answered in prompts:
-            request = STRICT.model_copy(update={"messages": (Message(role="user", content=text),)})
-            if answered is None:
-                with pytest.raises(ModelError, match="whatever the format"):
-                    await layer.complete(request)
-            else:
-                assert (await layer.complete(request)).text == answered
-
-    run(main())
-
-
-def test_refused_formats_are_remembered_per_schema() -> None:
-    def reply(request: Request) -> str:
-        return knows("json_object")(request) if request.schema_name == "verdicts" else request.format
-
-    layer = FormatFallback(Scripted(reply))
-    other = STRICT.model_copy(update={"schema_name": "key_facts"})
-
-    async def main() -> None:
-        assert (await layer.complete(STRICT)).text == "json_object"
-        assert (await layer.complete(other)).text == "json_schema"
-
-    run(main())
+    for text, schema, answered in calls:
+        turn = (Message(role="user", content=text),)
+        request = STRICT.model_copy(update={"messages": turn, "schema_name": schema})
+        if answered is None:
+            with pytest.raises(ModelError, match="whatever the format"):
+                run(layer.complete(request))
+        else:
+            assert run(layer.complete(request)).text == answered
 
 
 def test_a_refused_temperature_does_not_change_the_format() -> None:
@@ -351,18 +390,6 @@ def test_usage_is_counted_once() -> None:
     assert (usage.sent, usage.joined, usage.hits) == (3, 1, 1)
     assert (usage.retries, usage.failures) == (2, 1)
     assert (usage.tokens_in, usage.tokens_out, usage.without_tokens) == (20, 6, 0)
-
-
-def test_a_shared_failure_is_counted_once() -> None:
-    async def main() -> Usage:
-        meter = stack(Scripted([Rule(match="bad", error="transient")]), CallStore(), retry=RetryPolicy(2, first=0.0))
-        await asyncio.gather(*(meter.complete(ask("bad")) for _ in range(6)), return_exceptions=True)
-        return meter.usage
-
-    usage = run(main())
-    # One call, tried three times: tries beyond the first and failures together are what the server saw.
-    assert (usage.sent, usage.joined) == (1, 5)
-    assert (usage.retries, usage.failures) == (2, 1)
 
 
 def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:

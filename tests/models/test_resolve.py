@@ -14,8 +14,7 @@ import pytest
 from summeter.models.base import Completion, Message, Request
 from summeter.models.providers import provider as room
 from summeter.models.providers.provider import PROVIDERS, Options, Provider, providers
-from summeter.models.providers.scripted import Scripted
-from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, resolve, stack
+from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, resolve
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.calls import CallStore
 
@@ -173,14 +172,3 @@ def test_a_replay_resolves_nothing() -> None:
         asyncio.run(llm.complete(_ask("openai/gpt-4o", "other")))
     with pytest.raises(UsageError, match="stored calls"):
         bind({"judge": "openai/gpt-4o"}, None, CallSettings(replay=True))
-
-
-def test_equal_concurrent_calls_are_shared_without_a_store() -> None:
-    llm = Scripted({"hello": "hi"}, latency=0.01)
-
-    async def main() -> None:
-        meter = stack(llm)
-        await asyncio.gather(*(meter.complete(_ask("scripted/rules", "hello")) for _ in range(4)))
-
-    asyncio.run(main())
-    assert llm.calls == 1
