@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from models.server import HANG, StubServer, fail, ok
 from models.virtual import virtual_loop
+from together import together
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
@@ -283,18 +284,22 @@ def test_the_health_check_of_a_server() -> None:
         assert server.got == ["/health"]
 
 
-def test_invalid_lists_of_servers_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="contains an address twice"):
-        bind({"judge": "vllm/m"}, None, CallSettings(base_url="http://a/v1,http://a/v1"))
-    with pytest.raises(UsageError, match="several servers are supported only for unbatched calls"):
-        bind({"judge": "openai-api/x/m"}, None, CallSettings(base_url="http://a/v1,http://b/v1", batch=True))
-
-
-@pytest.mark.parametrize("second", ["b:8000/v1", "ftp://b/v1", ",http://b/v1"])
-def test_an_address_without_a_scheme_is_refused(second: str) -> None:
-    with pytest.raises(UsageError, match="address 1 contains a comma") as caught:
-        bind({"judge": "vllm/m"}, None, CallSettings(base_url=f"http://me:s3cret@a/v1,{second}"))
+@together(
+    "base_url, batch, said",
+    [
+        ("http://a/v1,http://a/v1", False, "contains an address twice"),
+        ("http://a/v1,http://b/v1", True, "several servers are supported only for unbatched calls"),
+        *((f"http://me:s3cret@a/v1,{second}", False, "address 1 contains a comma")
+          for second in ("b:8000/v1", "ftp://b/v1", ",http://b/v1")),
+    ],
+)  # fmt: skip
+def test_invalid_lists_of_servers_are_usage_errors(base_url: str, batch: bool, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        bind({"judge": "openai-api/x/m"}, None, CallSettings(base_url=base_url, batch=batch))
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_comma_in_the_query_of_an_address_is_kept() -> None:
     assert base_urls("http://a/v1?keep=1,2") == ("http://a/v1?keep=1,2",)
 
 

@@ -11,7 +11,7 @@ import pytest
 from summeter.models.base import Completion, Message, Request
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import resolve
-from summeter.records import CapabilityError, InputError, ModelError, TransientError
+from summeter.records import InputError, ModelError, TransientError
 
 
 def ask(llm: Any, text: str) -> Completion:
@@ -34,17 +34,6 @@ def test_the_first_matching_rule_replies() -> None:
     assert llm.requests[1].messages[1].content == "a cat"
 
 
-def test_a_rule_by_key() -> None:
-    request = Request(model="scripted/rules", messages=(Message(role="user", content="x"),))
-    llm = Scripted([Rule(key=request.key[:10], reply="this very call")])
-    assert asyncio.run(llm.complete(request)).text == "this very call"
-
-
-def test_a_rule_with_a_limited_number_of_replies() -> None:
-    llm = Scripted([Rule(reply="first", times=1), Rule(reply="then")])
-    assert [ask(llm, "x").text for _ in range(3)] == ["first", "then", "then"]
-
-
 def test_a_function_answers_or_raises() -> None:
     def reply(request: Request) -> Completion | str:
         if "boom" in request.prompt:
@@ -58,19 +47,16 @@ def test_a_function_answers_or_raises() -> None:
         ask(llm, "boom")
 
 
+def test_rules_by_key_and_for_a_number_of_replies() -> None:
+    request = Request(model="scripted/rules", messages=(Message(role="user", content="x"),))
+    llm = Scripted([Rule(key=request.key[:10], reply="once", times=1), Rule(reply="then")])
+    assert [asyncio.run(llm.complete(request)).text for _ in range(3)] == ["once", "then", "then"]
+
+
 def test_refusals_and_cuts() -> None:
     llm = Scripted([Rule(match="bomb", refusal="No."), Rule(reply='{"a', finish_reason="length", tokens_out=9)])
     assert (ask(llm, "bomb").refusal, ask(llm, "bomb").text) == ("No.", "")
     assert (ask(llm, "x").finish_reason, ask(llm, "x").tokens_out) == ("length", 9)
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"), [("transient", TransientError), ("model", ModelError), ("json_schema", CapabilityError)]
-)
-def test_errors(error: Any, kind: type[Exception]) -> None:
-    with pytest.raises(kind) as caught:
-        ask(Scripted([Rule(error=error)]), "x")
-    assert type(caught.value) is kind
 
 
 def test_a_prompt_without_a_matching_rule_is_reported() -> None:
