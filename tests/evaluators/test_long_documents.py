@@ -30,6 +30,7 @@ from summeter.text.spans import TextSpan
 from summeter.text.split import split
 
 LONG = document()
+TWO = item(LONG, PLANTED, "The bell was sold in 1801.")
 WINDOWS = range(8, 13)  # of 8,192 tokens: the exact number depends on the estimate of tokens
 FRAME = Prompt("frame", "0000", (Message(role="user", content="Is it so? " * 40),))
 
@@ -108,7 +109,7 @@ class TestAFactAtTheEnd:
 
     def test_factscore_finds_a_late_fact(self) -> None:
         assert tokens(LONG.text) > 50_000
-        true, false = run(FactScore(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192)[1]
+        true, false = run(FactScore(), TWO, Reader(8192), context=8192)[1]
         assert (true.label, false.label) == (1, 0)
         assert [span.cut(LONG.text) for span in true.evidence] == [FACT]
         assert true.claim is not None
@@ -119,13 +120,7 @@ class TestAFactAtTheEnd:
         assert len(true.calls) - 1 in WINDOWS
 
     def test_a_truncated_fact_is_not_found_but_counted(self) -> None:
-        true, _ = run(
-            FactScore(),
-            item(LONG, PLANTED, "The bell was sold in 1801."),
-            Reader(8192),
-            context=8192,
-            on_overflow="truncate",
-        )[1]
+        true, _ = run(FactScore(), TWO, Reader(8192), context=8192, on_overflow="truncate")[1]
         assert true.label == 0
         assert true.truncated_tokens is not None
         assert true.truncated_tokens > 40_000
@@ -141,19 +136,11 @@ class TestAFactAtTheEnd:
 
 class TestFineSurE:
     def test_the_fact_check_finds_a_late_fact(self) -> None:
-        _, (true, false) = run(
-            FactCheck(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192
-        )
+        _, (true, false) = run(FactCheck(), TWO, Reader(8192), context=8192)
         assert (true.label, true.error_type) == (1, "no error")
         assert (false.label, false.error_type) == (0, "out-of-context error")
         assert len(true.calls) in WINDOWS
-        _, (cut, _) = run(
-            FactCheck(),
-            item(LONG, PLANTED, "The bell was sold in 1801."),
-            Reader(8192),
-            context=8192,
-            on_overflow="truncate",
-        )
+        _, (cut, _) = run(FactCheck(), TWO, Reader(8192), context=8192, on_overflow="truncate")
         assert (cut.label, cut.truncated_tokens is not None) == (0, True)
 
     def test_key_facts_include_a_late_fact(self) -> None:
@@ -172,29 +159,27 @@ class TestFineSurE:
         assert decide("The bell rang.", [absent, absent], views[:2]) == (absent, 0)
 
     def test_an_unusable_window_leaves_sentences_undecided(self) -> None:
-        one = item(LONG, PLANTED, "The bell was sold in 1801.")
         failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None)
         good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None)
         views = [TextSpan("a", 0, 1), TextSpan("b", 1, 2)]
-        assert FactCheck().combine([failed, good], one, views) == (
+        assert FactCheck().combine([failed, good], TWO, views) == (
             SupportVerdict(True), NoVerdict("unparsed", "window 1 of 2: no JSON"),
         )  # fmt: skip
 
 
 def test_ratings_use_passages() -> None:
-    _, (found,) = run(ReasonThenScore(aspect="consistency"), item(LONG, PLANTED), Reader(8192), context=8192)
+    judge, one = ReasonThenScore(aspect="consistency"), item(LONG, PLANTED)
+    _, (found,) = run(judge, one, Reader(8192), context=8192)
     # The judge gives 5 if its prompt contains the planted fact.
     assert found.value == 5.0
     assert found.truncated_tokens is not None
     assert len(found.calls) == 1
-    _, (cut,) = run(
-        ReasonThenScore(aspect="consistency"), item(LONG, PLANTED), Reader(8192), context=8192, on_overflow="truncate"
-    )
+    _, (cut,) = run(judge, one, Reader(8192), context=8192, on_overflow="truncate")
     assert cut.value == 1.0
 
 
 def test_a_run_reports_truncated_tokens(tmp_path: Path) -> None:
-    row = {"doc_id": "d", "document": LONG.text, "summary": PLANTED, "system": "s"}
+    row = {"doc_id": "d", "document": document(18_000).text, "summary": PLANTED, "system": "s"}
     rules = tmp_path / "rules.jsonl"
     claims, yes, no = (
         json.dumps(one)
@@ -211,11 +196,11 @@ def test_a_run_reports_truncated_tokens(tmp_path: Path) -> None:
     ]
     rules.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     model = f"scripted/{rules}"
-    chosen: dict[str, Any] = {"models": model, "context": 8192}
+    chosen: dict[str, Any] = {"models": model, "context": 3072}
     run = evaluate([row], ["factscore[extractor=judge]"], out=tmp_path / "run", **chosen)
     (found,) = run.judgments()
     assert found.label == 1
-    assert "|ctx:8192|" in found.signature
+    assert "|ctx:3072|" in found.signature
     asked = len(found.calls)
     cut = evaluate([row], ["factscore[extractor=judge]"], out=tmp_path / "cut", on_overflow="truncate", **chosen)
     (found,) = cut.judgments()
@@ -232,4 +217,4 @@ def test_a_run_reports_truncated_tokens(tmp_path: Path) -> None:
         assert dry_run([row], [text], **chosen)[0].calls in WINDOWS
     (planned,) = dry_run([row], ["factscore[extractor=judge]"], **chosen)
     # The claims, and every window, with room for replies on the eight claims that a dry run invents.
-    assert asked <= planned.calls <= asked + 2
+    assert asked <= planned.calls <= 2 * asked
