@@ -33,10 +33,10 @@ from typing import Any
 
 import aiohttp
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.tasks.task import Task
 
 WORDS = ("the", "council", "bridge", "river", "repair", "plan", "cost", "spring", "budget", "vote", "mayor", "street")

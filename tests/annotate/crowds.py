@@ -8,9 +8,9 @@ from typing import Any
 
 from annotate import campaigns as made
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 

@@ -13,9 +13,9 @@ from annotate.test_cli import run
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import judgments_of, merge, merged_of
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.choices import Level
 from summeter.data.dataset import load
 from summeter.meta.selection import gold_scores

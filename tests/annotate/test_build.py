@@ -14,7 +14,7 @@ from annotate import campaigns as made
 from data.hub_cache import fill
 from report import fake_runs
 
-from summeter.annotate.campaign.assistance import Similarity, Verdicts, decided, top
+from summeter.annotate.campaign.assistance import Similarity, decided, top, verdicts_of
 from summeter.annotate.campaign.build import build, tasks_of
 from summeter.annotate.campaign.folder import CampaignFolder, read_campaign
 from summeter.annotate.campaign.people import Names, Visitor
@@ -250,7 +250,7 @@ def test_the_reason_in_a_check_is_about_its_text(
         text = str(task.body.get("sentence") or task.body["key_fact"])
         said.append(Judgment(target=target, aspect=aspect, judge="m", signature="m|v:1", value=float(number % 2),
                              label=number % 2, reason=f"<{text}> was looked at"))  # fmt: skip
-    monkeypatch.setattr("summeter.annotate.campaign.build.read_verdicts", lambda *_: Verdicts(said))
+    monkeypatch.setattr("summeter.annotate.campaign.build.read_verdicts", lambda *_: verdicts_of(said))
     plan = {"name": "m", "task_type": task_type, "data": "data.jsonl", "attention": {"rate": 0.5},
             "assistance": {"machine": {"run": "run"}}}  # fmt: skip
     (tmp_path / "helped.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")

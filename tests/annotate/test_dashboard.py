@@ -21,9 +21,8 @@ from summeter.annotate.analysis.annotator import annotator_page, task_page
 from summeter.annotate.analysis.export import export_events
 from summeter.annotate.analysis.quality import annotator_statistics
 from summeter.annotate.analysis.status import DAY, HOUR, expected_end
-from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import State
+from summeter.annotate.campaign.state import Event, State
 from summeter.data.dataset import load
 from summeter.records import UsageError
 

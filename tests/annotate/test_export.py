@@ -18,10 +18,10 @@ from report import fake_runs as fake
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import MERGED, QUESTIONS, judgments_of, votes_of
 from summeter.annotate.analysis.export import content_of
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.tasks.key_fact_validation import outcome
 from summeter.annotate.tasks.task import InvalidAnswer
 from summeter.data.dataset import Dataset, load

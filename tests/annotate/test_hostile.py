@@ -18,7 +18,7 @@ from annotate.test_server import Client, enter, serve
 from summeter.annotate.campaign.bodies import LARGEST, Refusal, read_body
 from summeter.annotate.campaign.requests import REQUESTS
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.server.limits import RateLimit
+from summeter.annotate.server.security import RateLimit
 
 WRITES = [name for name in REQUESTS if name != "session"]
 EVILS: list[Any] = [

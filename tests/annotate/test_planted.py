@@ -10,11 +10,10 @@ import pytest
 from tests.annotate.campaigns import make, rows, who
 
 from summeter.annotate.analysis.automation_bias import cases
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.engine.api import evaluate
@@ -69,9 +68,10 @@ def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
         for check in folder.tasks.checks:
             right = folder.task_type.right_answer(check, Gold())
             assert folder.task_type.passed(check, right)
-            wrong = folder.task_type.deciding(check, accepts=not folder.task_type.decides(right))
-            if wrong.get("sentences") != [check.expected.get("sentence")]:
-                assert not folder.task_type.passed(check, TaskAnswer(values=wrong))
+            wrong = {"label": "supported"} if task_type == "fact_verification" else {"sentences": []}
+            if check.expected.get("sentence", 0) is None:
+                wrong = {"sentences": [0]}
+            assert not folder.task_type.passed(check, TaskAnswer(values=wrong))
 
 
 def verdicts(folder: Path, **plan: Any) -> CampaignFolder:

@@ -17,9 +17,9 @@ from summeter.annotate.analysis.aggregate import dataset_of
 from summeter.annotate.analysis.automation_bias import automation_bias, cases, endorsement_rate
 from summeter.annotate.analysis.exclusion import Rules, exclude, proposals, reinstate_rule
 from summeter.annotate.analysis.quality import Quality, agreement, annotator_statistics, crowd_of, in_words, quality
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold
 from summeter.meta import agree

@@ -11,11 +11,11 @@ from annotate import campaigns as made
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
 from summeter.annotate.analysis.aggregate import dataset_of, judgments_of, merged_of
 from summeter.annotate.analysis.quality import quality
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.build import warnings_of
 from summeter.annotate.campaign.config import Scale
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.questions import Question, asked
 from summeter.annotate.tasks.simulation import Gold, Profile

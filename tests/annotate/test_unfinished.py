@@ -13,8 +13,8 @@ from annotate.test_cli import run
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import incomplete, merged_of
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.records import Judgment
 
 

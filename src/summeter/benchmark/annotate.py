@@ -27,7 +27,6 @@ from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merge, me
 from summeter.annotate.analysis.arms import arms
 from summeter.annotate.analysis.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
 from summeter.annotate.analysis.quality import crowd_votes
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign, Show
 from summeter.annotate.campaign.disputes import Dispute
@@ -35,6 +34,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import shipped_names
 from summeter.annotate.campaign.log import RESTORE
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks import task_type_named
 from summeter.annotate.tasks.fact_verification import FactVerification

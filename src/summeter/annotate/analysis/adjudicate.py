@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter.annotate.campaign import disputes as queue
-from summeter.annotate.campaign.answer import LONGEST, TaskAnswer
 from summeter.annotate.campaign.disputes import Dispute
-from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.requests import PersonRequest
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import LONGEST, Event, TaskAnswer
 from summeter.annotate.tasks.task import InvalidAnswer
 from summeter.data.faults import Faults
 from summeter.data.formats import read_rows

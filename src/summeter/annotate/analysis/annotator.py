@@ -6,11 +6,10 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.people import adjudicator_name
 from summeter.annotate.campaign.requests import document_of
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Answer, Person
+from summeter.annotate.campaign.state import Answer, Person, TaskAnswer
 from summeter.annotate.tasks.task import Task
 from summeter.records import UsageError
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import CHECKS_RULE
+from summeter.annotate.campaign.state import CHECKS_RULE, Event
 from summeter.records import Parameter, UsageError
 
 Json = dict[str, Any]

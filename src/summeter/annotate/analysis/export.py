@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from summeter.annotate.analysis.aggregate import MERGED, dataset_of, judgments_of, merged_of
-from summeter.annotate.campaign.events import KINDS, Event, line_of, packed
 from summeter.annotate.campaign.folder import JUDGMENTS
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import KINDS, Event, packed
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.platforms.base import Platform, csv_text, submissions
 from summeter.data.atomic import write_lines, write_text
@@ -137,17 +137,16 @@ def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
             for person in transaction.state.people.values()
             if person.visitor["platform"] == name
         }
-        known = [
-            row
-            for row in rows
-            if row.id in people
-            and (not row.session or any(visit.session == row.session for visit in people[row.id].submissions))
-        ]
-        for row in known:
-            person = people[row.id]
-            if person.platform_status.get(row.session) != row.data["status"]:
-                transaction.emit("platform", person.annotator, data=dict(row.data))
-        return len(known), len(rows) - len(known)
+        known = 0
+        for row in rows:
+            person, data = people.get(row["id"]), {field: text for field, text in row.items() if field != "id"}
+            session = row.get("submission") or row.get("assignment") or ""
+            if person is None or session not in {"", *(visit.session for visit in person.submissions)}:
+                continue
+            known += 1
+            if person.platform_status.get(session) != row["status"]:
+                transaction.emit("platform", person.annotator, data=data)
+        return known, len(rows) - known
 
     return service.log.do(decide)
 
@@ -155,7 +154,7 @@ def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
 def export_events(service: CampaignService, file: Path) -> int:
     """Write all events of the log, and return the number of events."""
     head = packed({"campaign": service.folder.owner, "layout": LAYOUT})
-    return write_lines(file, chain([head], (line_of(event) for event in service.log.events()))) - 1
+    return write_lines(file, chain([head], (event.to_line() for event in service.log.events()))) - 1
 
 
 class ExportedFile(NamedTuple):
@@ -226,7 +225,7 @@ def import_events(service: CampaignService, file: Path) -> int:
     last = 0
     for logged, exported in zip(service.log.events(), events, strict=False):
         last = logged.seq
-        if line_of(logged) != line_of(exported):
+        if logged.to_line() != exported.to_line():
             message = f"event {exported.seq} differs from the event in the log; nothing was imported"
             raise InputError.at(file, message, line=exported.seq + 1)
     added = [event for event in events if event.seq > last]

@@ -21,6 +21,8 @@ from summeter.runs.run import RunFolder
 from summeter.text.ngrams import words
 
 Vector = dict[str, float]
+Verdicts = dict[tuple[str, str | None, int | None], Judgment]
+"""The judgments of a machine by document, system and index; with None as the system, the last one under any system."""
 
 
 class Similarity:
@@ -95,37 +97,12 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
     return by_text
 
 
-class Verdicts:
-    """The judgments of a machine on sentences or key facts, by target."""
-
-    def __init__(self, judgments: Sequence[Judgment]) -> None:
-        self._by_summary: dict[tuple[str, str, int], Judgment] = {}
-        self._by_document: dict[tuple[str, int], Judgment] = {}
-        for judgment in judgments:
-            target = judgment.target
-            if judgment.status == "ok" and target.index is not None:
-                self._by_summary[target.document_id, target.system, target.index] = judgment
-                self._by_document[target.document_id, target.index] = judgment
-
-    def of_summary(self, document: str, system: str, index: int) -> Judgment | None:
-        """Return the judgment of a unit of a summary, or None if there is none."""
-        return self._by_summary.get((document, system, index))
-
-    def of_document(self, document: str, index: int) -> Judgment | None:
-        """Return the last judgment of a unit of a document under any of its summaries, or None."""
-        return self._by_document.get((document, index))
-
-    def __len__(self) -> int:
-        return len(self._by_summary)
-
-
 def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit: Unit) -> Verdicts:
     """Read the verdicts of one judge from a run or from a judgment set of the data.
 
     The path of a run is relative to `base`. Raises UsageError if there are no verdicts, or if several judges gave
     verdicts and the campaign file names none of them.
     """
-    judge = machine.judge
     if machine.set is None:
         run = base / (machine.run or "")
         source: Iterable[Judgment] = RunFolder(run).judgments()
@@ -134,19 +111,28 @@ def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit
         source, where = data.iter_judgments(machine.set), f"the judgment set {machine.set}"
     judgments = [judgment for judgment in source if judgment.aspect == aspect and judgment.target.unit == unit]
     judges = sorted({judgment.judge for judgment in judgments})
+    known = ", ".join(judges)
     if not judgments:
         raise UsageError(f"{where} has no verdicts of {aspect} on {unit}s; choose another source or aspect")
-    known = ", ".join(judges)
-    if judge is not None:
-        if judge not in judges:
-            message = f"has no verdicts of {aspect} on {unit}s by the judge {judge!r}; choose one of {known}"
-            raise UsageError(f"{where} {message}")
-        judgments = [judgment for judgment in judgments if judgment.judge == judge]
-    elif len(judges) > 1:
+    if machine.judge is None and len(judges) > 1:
         raise UsageError(
             f"{where} has verdicts of {aspect} by several judges; choose one in assistance.machine.judge: {known}"
         )
-    return Verdicts(judgments)
+    if machine.judge is not None and machine.judge not in judges:
+        message = f"has no verdicts of {aspect} on {unit}s by the judge {machine.judge!r}; choose one of {known}"
+        raise UsageError(f"{where} {message}")
+    return verdicts_of(judgment for judgment in judgments if machine.judge in {None, judgment.judge})
+
+
+def verdicts_of(judgments: Iterable[Judgment]) -> Verdicts:
+    """Return the judgments on sentences or key facts by target."""
+    verdicts: Verdicts = {}
+    for judgment in judgments:
+        target = judgment.target
+        if judgment.status == "ok" and target.index is not None:
+            for system in (target.system, None):
+                verdicts[target.document_id, system, target.index] = judgment
+    return verdicts
 
 
 def decided(judgment: Judgment) -> bool | None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from summeter.records import UsageError
 
@@ -26,7 +27,16 @@ MOST_VALUES = 20_000
 GREATEST = 2**53
 """Maximum absolute value of a number, up to which JavaScript represents integers exactly."""
 LONGEST_SECONDS = 86_400.0 * 30
-_ANSWER_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_FIELDS: dict[str, TypeAdapter[Any]] = {
+    "agreed": TypeAdapter(bool),
+    "answers": TypeAdapter(dict[str, int]),
+    "answer_id": TypeAdapter(Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]),
+    "seconds": TypeAdapter(Annotated[float, Field(ge=0, le=LONGEST_SECONDS)]),
+    "at": TypeAdapter(int | None),
+}
+"""The fields of bodies: whether the annotator consents; the index of the chosen answer to each question of the
+qualification test; the identifier of an answer, which does not change if the answer is resent; the time in seconds for
+which the task was in view; and the time of the answer by the browser's clock, in milliseconds since 1970."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -95,40 +105,9 @@ def _text(text: str, most: int) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-def agreed_of(body: Json) -> bool:
-    """Return whether the annotator consents."""
-    agreed = body.get("agreed")
-    if not isinstance(agreed, bool):
-        raise Refusal(422, "invalid", "must be true or false", "agreed")
-    return agreed
-
-
-def choices_of(body: Json, names: Sequence[str]) -> dict[str, int]:
-    """Return the index of the chosen answer to each question of the qualification test."""
-    choices = body.get("answers")
-    complete = isinstance(choices, dict) and set(choices) == set(names)
-    if not isinstance(choices, dict) or not complete or not all(type(choice) is int for choice in choices.values()):
-        raise Refusal(422, "invalid", "answer every question with the index of a choice", "answers")
-    return choices
-
-
-def answer_id_of(body: Json) -> str:
-    """Return the identifier of an answer, which does not change if the answer is resent."""
-    answer_id = body.get("answer_id")
-    if not isinstance(answer_id, str) or not _ANSWER_ID.fullmatch(answer_id):
-        raise Refusal(422, "invalid", "must consist of 8 to 64 letters, digits, - and _", "answer_id")
-    return answer_id
-
-
-def seconds_of(body: Json) -> float:
-    """Return the time for which the task was in view, in seconds."""
-    seconds = body.get("seconds")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_SECONDS:
-        raise Refusal(422, "invalid", "must be the time in view, in seconds", "seconds")
-    return round(float(seconds), 3)
-
-
-def client_at_of(body: Json) -> int | None:
-    """Return the time of the answer by the browser's clock, in ms since 1970, or None."""
-    at = body.get("at")
-    return at if isinstance(at, int) and not isinstance(at, bool) and abs(at) < GREATEST else None
+def field_of(body: Json, name: str) -> Any:
+    """Return a field of the body. Raises Refusal if it is missing or invalid."""
+    try:
+        return _FIELDS[name].validate_python(body.get(name), strict=True)
+    except ValidationError as error:
+        raise Refusal(422, "invalid", error.errors()[0]["msg"], name) from error

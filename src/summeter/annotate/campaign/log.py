@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
-from summeter.annotate.campaign.events import KINDS, Event, packed
-from summeter.annotate.campaign.state import State
+from summeter.annotate.campaign.state import KINDS, Event, State, packed
 from summeter.records import InputError, SummeterError, UsageError
 from summeter.runs.sqlite import connect, connect_readonly, keep_log, transaction
 

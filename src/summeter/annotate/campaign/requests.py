@@ -9,26 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.assignment import checks_due, choose, with_checks
-from summeter.annotate.campaign.bodies import (
-    Json,
-    Refusal,
-    agreed_of,
-    answer_id_of,
-    choices_of,
-    client_at_of,
-    seconds_of,
-)
+from summeter.annotate.campaign.bodies import Json, Refusal, field_of
 from summeter.annotate.campaign.config import HARD
 from summeter.annotate.campaign.disputes import disputes
-from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor, arm_of
-from summeter.annotate.campaign.stages import answered_late, ended_at, finish, give_back, outcome_of, stage_of, stages
-from summeter.annotate.campaign.state import SLACK, Batch, Person, Submission
+from summeter.annotate.campaign.stages import answered_late, ended_at, finish, give_back, stage_of, stages
+from summeter.annotate.campaign.state import SLACK, Batch, Event, Person, Submission, TaskAnswer
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.tasks.base import LETTERS
 from summeter.annotate.tasks.task import InvalidAnswer, Task
@@ -137,21 +127,18 @@ class PersonRequest:
 
 def session(request: PersonRequest, _: Json) -> Json:
     """Return the state of the session: the reply to `GET /api/session` without its CSRF token."""
-    stage, person, campaign = request.stage, request.record, request.campaign
-    batch, test, sample = person.active, campaign.qualification, _TaskView(request)
-    questions = None
+    stage, person, campaign, tasks = request.stage, request.record, request.campaign, request.folder.tasks
+    batch, test = person.active, campaign.qualification
+    questions = sample = None
     if stage == "qualification" and test is not None:
         shown = [
             {"id": f"q{index}", "question": question.question, "choices": list(question.choices)}
             for index, question in enumerate(test.questions)
         ]
         questions = {"questions": shown, "attempts_left": test.attempts - person.attempts}
-    tasks: list[Task] = []
-    if stage == "training":
-        tasks = _training_left(request)
-    elif request.visitor.preview:
-        tasks = list((request.folder.tasks.training or request.folder.tasks.work)[:1])
-    shown_tasks = [sample.task(task) for task in tasks]
+    if request.visitor.preview:
+        first = _shown(request, (tasks.training or tasks.work)[:1])
+        sample = {"task": first["tasks"][0], "documents": first["documents"]}
     pay = None
     if campaign.pay is not None and not request.adjudicates:
         earned = pay_of(campaign, person)
@@ -165,7 +152,7 @@ def session(request: PersonRequest, _: Json) -> Json:
         "adjudicates": request.adjudicates,
         "campaign": about(request.folder),
         "form": request.folder.task_type.form(),
-        "stages": stages(campaign, len(request.folder.tasks.training)),
+        "stages": stages(campaign, len(tasks.training)),
         "progress": {
             "answered": len(person.answers),
             "batches": person.finished,
@@ -174,9 +161,9 @@ def session(request: PersonRequest, _: Json) -> Json:
             "batch_size": 0 if batch is None else len(batch.tasks),
         },
         "qualification": questions,
-        "training": {"tasks": shown_tasks, "documents": sample.documents} if stage == "training" else None,
-        "batch": _batch(request, batch) if batch is not None and stage == "work" else None,
-        "sample": {"task": shown_tasks[0], "documents": sample.documents} if request.visitor.preview else None,
+        "training": _shown(request, _training_left(request)) if stage == "training" else None,
+        "batch": _batch(request, batch) if stage == "work" else None,
+        "sample": sample,
         "done": _done(request),
         "pay": pay,
     }
@@ -184,7 +171,7 @@ def session(request: PersonRequest, _: Json) -> Json:
 
 def consent(request: PersonRequest, body: Json) -> Json:
     """Log whether the annotator consents; a refusal ends the annotator's campaign."""
-    agreed = agreed_of(body)
+    agreed = field_of(body, "agreed")
     if request.record.agreed != agreed:
         request.require_stage("consent")
         request.join()
@@ -206,7 +193,7 @@ def instructions(request: PersonRequest, _: Json) -> Json:
 def qualification(request: PersonRequest, body: Json) -> Json:
     """Grade the qualification test, which is passed if all choices are right."""
     test = request.campaign.qualification
-    token = answer_id_of(body) if "answer_id" in body else None
+    token = field_of(body, "answer_id") if "answer_id" in body else None
     known = None if token is None else request.record.tokens.get(token)
     if test is None:
         raise Refusal(409, "wrong_stage", "this campaign has no qualification test")
@@ -215,7 +202,9 @@ def qualification(request: PersonRequest, body: Json) -> Json:
     if known is None:
         request.require_stage("qualification")
         names = [f"q{index}" for index in range(len(test.questions))]
-        choices = choices_of(body, names)
+        choices = field_of(body, "answers")
+        if set(choices) != set(names):
+            raise Refusal(422, "invalid", "answer every question", "answers")
         person = request.join()
         right = sum(choices[name] == question.answer for name, question in zip(names, test.questions, strict=True))
         data = {"answers": choices, "correct": right, "total": len(names), "passed": right == len(names)}
@@ -228,7 +217,7 @@ def qualification(request: PersonRequest, body: Json) -> Json:
 
 def training(request: PersonRequest, body: Json) -> Json:
     """Store the answer to a training task and return the feedback."""
-    token, seconds = answer_id_of(body), seconds_of(body)
+    token, seconds = field_of(body, "answer_id"), round(field_of(body, "seconds"), 3)
     tasks = {request.folder.names.task(request.annotator, task.key): task for task in request.folder.tasks.training}
     task_id = body.get("task")
     task = tasks.get(task_id) if isinstance(task_id, str) else None
@@ -264,13 +253,12 @@ def batch(request: PersonRequest, _: Json) -> Json:
         for dispute in disputes(request.folder.task_type, request.state, request.folder.tasks.work):
             if dispute.task.key not in person.assigned:
                 request.emit("assigned", task=dispute.task.key, batch=1, data={"check": False})
-        held = request.record.active
-        return request.done(batch=None if held is None else _batch(request, held), done=None)
+        return request.done(batch=_batch(request, request.record.active), done=None)
     barred = request.record.excluded or request.record.ended in HARD
     if not barred and request.record.active is None:
         _assign_batch(request, request.join())
     held = request.record.active if request.stage == "work" else None
-    return request.done(batch=None if held is None else _batch(request, held), done=_done(request))
+    return request.done(batch=_batch(request, held), done=_done(request))
 
 
 def _assign_batch(request: PersonRequest, person: Person) -> None:
@@ -321,7 +309,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
 
     A repeated request stores nothing. Answers to tasks of an expired batch are accepted.
     """
-    token, seconds = answer_id_of(body), seconds_of(body)
+    token, seconds = field_of(body, "answer_id"), round(field_of(body, "seconds"), 3)
     person, task = request.require_task(body)
     stored = _read(request, task, body.get("answer"))
     known = _repeated(request, token, "answered", task, stored)
@@ -334,7 +322,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
         if seconds < least or _impossible(request, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
         passed = request.folder.task_type.passed(task, stored) if task.role == "check" else None
-        data = {"answer": stored.to_json(), "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
+        data = {"answer": stored.to_json(), "seconds": seconds, "client_at": field_of(body, "at"), "passed": passed}
         known = request.emit("answered", task=task.key, batch=number, token=token, data=data)
         if held.closed:
             answered_late(request.transaction, request.campaign, person, held)
@@ -428,17 +416,17 @@ def _training_left(request: PersonRequest) -> list[Task]:
     return [task for task in request.folder.tasks.training if task.key not in request.record.trained]
 
 
-def _batch(request: PersonRequest, held: Batch) -> Json:
-    view, state = _TaskView(request), request.state
-    tasks = [view.task(request.folder.tasks.by_key[key]) for key in held.tasks]
-    expires = None if request.adjudicates else held.seen + state.lease
+def _batch(request: PersonRequest, held: Batch | None) -> Json | None:
+    if held is None:
+        return None
+    lease = request.state.lease
+    expires = None if request.adjudicates else held.seen + lease
     return {
         "number": held.number,
         "expires_at": expires,
-        "lease_seconds": None if expires is None else state.lease / 1000,
+        "lease_seconds": None if expires is None else lease / 1000,
         "seconds_left": None if expires is None else max(0, expires - request.now) / 1000,
-        "documents": view.documents,
-        "tasks": tasks,
+        **_shown(request, (request.folder.tasks.by_key[key] for key in held.tasks)),
     }
 
 
@@ -447,7 +435,7 @@ def _done(request: PersonRequest) -> Json | None:
     person = request.person
     if person is None or request.stage != "done":
         return None
-    outcome = outcome_of(person)
+    outcome = person.ended or "screened_out"
     code = getattr(request.campaign.codes, outcome)
     url, form = platform_named(request.campaign.platform.name).completion(request.visitor, outcome, code)
     most = request.campaign.batch.per_annotator
@@ -460,61 +448,56 @@ def _done(request: PersonRequest) -> Json | None:
     return {"outcome": outcome, "at": ended_at(person), "code": code, "url": url, "form": form, "more": more}
 
 
-class _TaskView:
-    """The JSON of tasks for one browser.
+def _shown(request: PersonRequest, tasks: Iterable[Task]) -> Json:
+    """Return the JSON of tasks for a browser, which is the same for work, checks and training.
 
-    `documents` collects the documents of the tasks, each once.
+    `documents` contains the documents of the tasks, each once.
     """
-
-    def __init__(self, request: PersonRequest) -> None:
-        self.request = request
-        self.documents: dict[str, Json] = {}
-        self._names: dict[str, str] = {}
-
-    def task(self, task: Task) -> Json:
-        """Return the JSON of a task, which has the same fields for work, checks and training."""
-        folder, person = self.request.folder, self.request.record
+    folder, person, adjudicates = request.folder, request.record, request.adjudicates
+    names: dict[str, str] = {}
+    documents: Json = {}
+    shown = []
+    for task in tasks:
         letters = folder.letters(person.annotator, task)
-        adjudicates = self.request.adjudicates
-        known = (self.request.state.adjudicated if adjudicates else person.answers).get(task.key)
+        known = (request.state.adjudicated if adjudicates else person.answers).get(task.key)
         held = person.batches.get(person.assigned.get(task.key, 0))
-        document = self._names.get(task.document_id)
-        if document is None:
-            document = self._names[task.document_id] = f"d{len(self._names) + 1}"
-            self.documents[document] = document_of(folder, task)
-        assistance = self.request.assistance(task)
+        if task.document_id not in names:
+            names[task.document_id] = f"d{len(names) + 1}"
+            documents[names[task.document_id]] = document_of(folder, task)
+        assistance = request.assistance(task)
         if assistance is not None:
             assistance = {**assistance, "machine": folder.task_type.shown_machine(assistance.get("machine"))}
-        return {
+        one = {
             "id": folder.names.task(person.annotator, task.key),
             "task_type": folder.task_type.name,
-            "document": document,
+            "document": names[task.document_id],
             "body": folder.task_type.shown(task.body, letters),
             "assistance": assistance,
-            "minimum_seconds": 0 if adjudicates else self.request.campaign.minimum_seconds,
+            "minimum_seconds": 0 if adjudicates else request.campaign.minimum_seconds,
             "opened": held is not None and task.key in held.opened,
             "answer": None if known is None else folder.task_type.page_answer(known.answer, letters),
-            **({"answers": self._answers(task, letters)} if adjudicates else {}),
         }
+        shown.append({**one, "answers": _disputed(request, task, letters)} if adjudicates else one)
+    return {"documents": documents, "tasks": shown}
 
-    def _answers(self, task: Task, letters: Sequence[str]) -> list[Json]:
-        """Return the annotators' answers to a disputed task, without names.
 
-        The order of the answers differs between adjudicators. Each answer says whether it agrees with the machine
-        verdict, even if its annotator did not see the verdict.
-        """
-        folder, assistance = self.request.folder, self.request.campaign.assistance
-        task_type, answers = folder.task_type, self.request.state.counted_answers(task.key)
-        by_annotator = {answer.annotator: answer.answer for answer in answers}
-        shown = []
-        for name in folder.names.order(self.request.annotator, task.key, tuple(by_annotator)):
-            agrees = None if assistance.hides_verdict else task_type.agrees(task, by_annotator[name])
-            machine = None if agrees is None else "agree" if agrees else "disagree"
-            answer = by_annotator[name].model_copy(update={"machine": machine, "comment": None})
-            parts = task_type.parts(task, by_annotator[name], letters, labelled=True)
-            page_answer = task_type.page_answer(answer, letters)
-            shown.append({"answer": page_answer, "comment": by_annotator[name].comment, "parts": parts})
-        return shown
+def _disputed(request: PersonRequest, task: Task, letters: Sequence[str]) -> list[Json]:
+    """Return the annotators' answers to a disputed task, without names.
+
+    The order of the answers differs between adjudicators. Each answer says whether it agrees with the machine verdict,
+    even if its annotator did not see the verdict.
+    """
+    task_type, names = request.folder.task_type, request.folder.names
+    given = {answer.annotator: answer.answer for answer in request.state.counted_answers(task.key)}
+    shown = []
+    for name in names.order(request.annotator, task.key, tuple(given)):
+        agrees = None if request.campaign.assistance.hides_verdict else task_type.agrees(task, given[name])
+        machine = None if agrees is None else "agree" if agrees else "disagree"
+        answer = given[name].model_copy(update={"machine": machine, "comment": None})
+        parts = task_type.parts(task, given[name], letters, labelled=True)
+        page_answer = task_type.page_answer(answer, letters)
+        shown.append({"answer": page_answer, "comment": given[name].comment, "parts": parts})
+    return shown
 
 
 def document_of(folder: CampaignFolder, task: Task) -> Json:

@@ -12,13 +12,12 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from summeter.annotate.campaign.bodies import Json
-from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CAMPAIGN, DATA, EVENTS, INTERFACE, KEYS, TASKS, CampaignFolder
 from summeter.annotate.campaign.log import EventLog, Transaction
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.requests import REQUESTS, PersonRequest
 from summeter.annotate.campaign.stages import end_overdue
-from summeter.annotate.campaign.state import State
+from summeter.annotate.campaign.state import Event, State
 from summeter.data.atomic import building
 from summeter.records import UsageError
 

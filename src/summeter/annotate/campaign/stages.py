@@ -56,30 +56,24 @@ def answered_late(transaction: Transaction, campaign: Campaign, person: Person, 
 
 
 def _apply_checks(transaction: Transaction, campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
+    """End the annotator's work after too many failed checks, or after all batches.
+
+    Checks are not judged until `judge_after` of them are answered. The number `unanswered` of checks without an answer
+    counts as passed.
+    """
     if person.ended in HARD or person.excluded:
         return
-    if failed(campaign, person, unanswered=unanswered):
+    plan, attention, checks = campaign.batch, campaign.attention, person.checks_that_count
+    share = (sum(checks) + unanswered) / max(1, len(checks) + unanswered)
+    if len(checks) >= attention.judge_after and share < attention.pass_share:
         transaction.emit("ended", person.annotator, data={"outcome": "failed_checks"})
-        if campaign.attention.exclude:
-            checks = person.checks_that_count
+        if attention.exclude:
             reason = f"passed {sum(checks)} of {len(checks)} attention checks"
             transaction.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
         return
-    plan = campaign.batch
     all_batches = plan.per_annotator is not None and person.finished >= plan.per_annotator
     if (all_batches or person.ended == "no_more_items") and person.active is None and person.ended != "completed":
         transaction.emit("ended", person.annotator, data={"outcome": "completed"})
-
-
-def failed(campaign: Campaign, person: Person, *, unanswered: int = 0) -> bool:
-    """Return whether an annotator failed the attention checks.
-
-    The result is False until `judge_after` checks are answered. The number `unanswered` of checks without an answer
-    counts as passed.
-    """
-    passed = person.checks_that_count
-    share = (sum(passed) + unanswered) / max(1, len(passed) + unanswered)
-    return len(passed) >= campaign.attention.judge_after and share < campaign.attention.pass_share
 
 
 def stages(campaign: Campaign, training: int) -> list[str]:
@@ -107,11 +101,6 @@ def stage_of(campaign: Campaign, training: int, person: Person) -> str:
         if not passed[name]:
             return name
     return "done" if person.ended is not None and person.active is None else "work"
-
-
-def outcome_of(person: Person) -> str:
-    """Return the outcome of an annotator whose stage is `done`."""
-    return person.ended or "screened_out"
 
 
 def ended_at(person: Person) -> str:

@@ -1,4 +1,4 @@
-"""The state of a campaign, which follows from the events of its log.
+"""The events of a campaign, and the state that follows from them.
 
 A task has k slots. A slot is free, held (leased) or counted (answered by an annotator who is not excluded). An answer
 without a slot is surplus. When a slot becomes free, the earliest surplus answer takes it. The sum of held and counted
@@ -8,14 +8,15 @@ slots therefore never exceeds k.
 from __future__ import annotations
 
 import heapq
+import json
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from summeter.annotate.campaign.answer import TaskAnswer
-from summeter.annotate.campaign.events import Event
+from pydantic import BaseModel, ConfigDict, Field
+
 from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.records import digest
 
@@ -23,6 +24,64 @@ CHECKS_RULE = "checks"
 """Name of the rule that excludes for failed attention checks, applied by the campaign or by a researcher."""
 SLACK = 2.0
 """Tolerance in seconds for transmission times and for differences between the clocks of browser and server."""
+KINDS = (
+    *("joined", "came", "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered"),
+    *("finished", "expired", "returned", "ended", "excluded", "reinstated", "reopened", "platform"),
+)
+"""Kinds of events."""
+LONGEST = 2000
+"""Maximum number of characters of a comment, a reason or a free-text answer."""
+
+
+class Event(NamedTuple):
+    """An event in the log.
+
+    `seq` is the number of the event, from 1, and `at` its time in milliseconds since 1970 (UTC). `batch` is the number
+    of the annotator's batch, from 1. `token` is equal for repetitions of a client's request. `data` contains the fields
+    of this kind of event.
+    """
+
+    seq: int
+    at: int
+    kind: str
+    annotator: str | None
+    task: str | None
+    batch: int | None
+    token: str | None
+    data: dict[str, Any]
+
+    def to_line(self) -> str:
+        """Return the event as one line of an exported log."""
+        return packed(self._asdict())
+
+
+def packed(data: dict[str, Any]) -> str:
+    """Return compact ASCII JSON with sorted keys, which preserves NUL and lone surrogates.
+
+    >>> packed({"b": 1, "a": "é"})
+    '{"a":"\\\\u00e9","b":1}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+class TaskAnswer(BaseModel):
+    """An answer to a task, as stored in the log.
+
+    `values` maps the names of questions about the whole task to the values given. `summaries` contains one such mapping
+    per system, for questions about each shown summary. `machine` says whether the annotator agrees with the machine
+    verdict, or is None if no verdict was shown.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    values: dict[str, Any] = {}
+    summaries: dict[str, dict[str, Any]] = {}
+    machine: Literal["agree", "disagree"] | None = None
+    comment: str | None = Field(default=None, max_length=LONGEST)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object for the log, without empty fields."""
+        return self.model_dump(exclude_defaults=True)
 
 
 @dataclass
@@ -300,11 +359,7 @@ class State:
 
     def digest(self) -> str:
         """Return a hash of the state, which is equal for equal logs."""
-        people = {name: _to_json(person) for name, person in (*self.people.items(), *self.adjudicators.items())}
-        items = {key: [sorted(slots.held), sorted(slots.counted), slots.surplus] for key, slots in self.items.items()}
-        adjudicated = {key: answer.seq for key, answer in self.adjudicated.items()}
-        exclusions = [event.seq for event in self.exclusions]
-        return digest([people, items, adjudicated, exclusions, self.open_positions], 24)
+        return digest(_plain({name: value for name, value in vars(self).items() if name != "_leases"}), 24)
 
     def _join(self, event: Event) -> None:
         name = event.annotator or ""
@@ -457,15 +512,18 @@ class State:
             self.open_positions.pop(at)
 
 
-def _to_json(person: Person) -> list[Any]:
-    """Return the part of a person's state that `State.digest` hashes."""
-    batches = [_fields(batch, leave_out={"submission"}) for batch in person.batches.values()]
-    answers = [{**vars(answer), "answer": answer.answer.to_json()} for answer in person.answers.values()]
-    submissions = [[visit.study, visit.session, outcome] for visit, outcome in person.submissions.items()]
-    fields = _fields(person, leave_out={"batches", "answers", "tokens", "submission", "submissions"})
-    return [fields, sorted(person.tokens), submissions, batches, answers]
-
-
-def _fields(record: Person | Batch, leave_out: set[str]) -> dict[str, Any]:
-    fields = {name: value for name, value in vars(record).items() if name not in leave_out}
-    return {name: sorted(value) if isinstance(value, set) else value for name, value in fields.items()}
+def _plain(value: Any) -> Any:
+    """Return a value as JSON, for `State.digest`."""
+    match value:
+        case Person() | Batch() | Answer() | Slots():
+            return _plain(vars(value))
+        case TaskAnswer():
+            return value.to_json()
+        case dict():
+            return {str(name): _plain(entry) for name, entry in value.items()}
+        case list() | tuple():
+            return [_plain(entry) for entry in value]
+        case set():
+            return sorted(value)
+        case _:
+            return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,18 +18,6 @@ from summeter.tables import Cell, csv_line
 
 Form = dict[str, Any]
 LONGEST_ID = 128
-
-
-class SubmissionStatus(NamedTuple):
-    """The status of a submission in a platform's CSV file.
-
-    `id` is the platform's identifier of the annotator, and `session` that of the submission (empty if the file does not
-    contain it). `data` becomes the data of the logged event.
-    """
-
-    id: str
-    session: str
-    data: dict[str, str]
 
 
 class Work(NamedTuple):
@@ -119,6 +107,9 @@ class Platform(ABC):
     """Origins that may frame pages, for the content security policy."""
     columns: ClassVar[tuple[Column, ...]]
     """Columns of the CSV file of submissions, each with a header and a function that returns a cell."""
+    imported: ClassVar[Mapping[str, str]] = {}
+    """Columns of the platform's CSV file of submissions by field: `id` of the annotator, `submission` or `assignment`,
+    `status` and `code`."""
 
     @abstractmethod
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
@@ -142,12 +133,25 @@ class Platform(ABC):
         """
         raise UsageError(f"the platform {self.name} pays no bonuses; the CSV of submissions contains what was earned")
 
-    def read(self, file: Path) -> list[SubmissionStatus]:
-        """Read the platform's CSV file of submissions.
+    def read(self, file: Path) -> list[dict[str, str]]:
+        """Read the platform's CSV file of submissions, with the fields of `imported` for each submission.
 
-        Raises InputError with the line and field at fault.
+        Raises InputError if the platform has no such file, or the file lacks a column that identifies a submission.
         """
-        raise InputError.at(file, f"the platform {self.name} has no CSV file of submissions to import")
+        if not self.imported:
+            raise InputError.at(file, f"the platform {self.name} has no CSV file of submissions to import")
+        required = [self.imported[field] for field in ("id", "assignment", "status") if field in self.imported]
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError.at(file, f"is not UTF-8 text: {error.reason}") from error
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        known = reader.fieldnames or ()
+        for name in required:
+            if name not in known:
+                raise InputError.at(file, f"is missing; the columns are {', '.join(known)}", line=1, field=name)
+        rows = ({field: row.get(column) or "" for field, column in self.imported.items()} for row in reader)
+        return [{**row, "status": row["status"].strip().lower()} for row in rows if row["id"]]
 
 
 def plain_id(value: str | None) -> str | None:
@@ -163,22 +167,3 @@ def plain_id(value: str | None) -> str | None:
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     """Return the rows as CSV (RFC 4180), with formulas escaped."""
     return "".join(f"{csv_line(line)}\r\n" for line in (columns, *rows))
-
-
-def read_csv(file: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells (by column) of each row of a CSV file.
-
-    Raises InputError if the file lacks a required column.
-    """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError.at(file, f"is not UTF-8 text: {error.reason}") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    for name in required:
-        if name not in (reader.fieldnames or ()):
-            raise InputError.at(
-                file, f"is missing; the columns are {', '.join(reader.fieldnames or ())}", line=1, field=name
-            )
-    for row in reader:
-        yield reader.line_num, {key: value or "" for key, value in row.items() if isinstance(key, str)}

@@ -6,21 +6,11 @@ Links have the form `?workerId=..&assignmentId=..&hitId=..&turkSubmitTo=..`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import ClassVar
 
 from summeter.annotate.campaign.config import Campaign, Prerequisites
 from summeter.annotate.campaign.people import PREVIEW, Names, Visitor
-from summeter.annotate.platforms.base import (
-    DECISION,
-    FIGURES,
-    Form,
-    Platform,
-    SubmissionStatus,
-    Work,
-    csv_text,
-    plain_id,
-    read_csv,
-)
+from summeter.annotate.platforms.base import DECISION, FIGURES, Form, Platform, Work, csv_text, plain_id
 
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
@@ -42,6 +32,7 @@ class MTurk(Platform):
         ("Answer.code", lambda work: work.code),
         *FIGURES,
     )
+    imported: ClassVar[Mapping[str, str]] = {"id": _WORKER, "assignment": _ASSIGNMENT, "status": _STATUS}
     forms = frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
     """These origins include the worker site, to which a submitted assignment is redirected."""
 
@@ -87,16 +78,6 @@ class MTurk(Platform):
             if work.bonus
         )
         return csv_text(columns, rows)
-
-    def read(self, file: Path) -> list[SubmissionStatus]:
-        """Read a file with the results of a batch."""
-        return [
-            SubmissionStatus(
-                row[_WORKER], row[_ASSIGNMENT], {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]}
-            )
-            for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS))
-            if row[_WORKER]
-        ]
 
 
 def _rule(qualification: str, comparator: str, **values: object) -> Form:

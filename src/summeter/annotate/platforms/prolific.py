@@ -6,21 +6,12 @@ Links have the form `?PROLIFIC_PID=..&STUDY_ID=..&SESSION_ID=..`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import ClassVar
 from urllib.parse import quote
 
 from summeter.annotate.campaign.config import Campaign, Prerequisites
 from summeter.annotate.campaign.people import PREVIEW, Names, Visitor
-from summeter.annotate.platforms.base import (
-    DECISION,
-    FIGURES,
-    Form,
-    Platform,
-    SubmissionStatus,
-    Work,
-    plain_id,
-    read_csv,
-)
+from summeter.annotate.platforms.base import DECISION, FIGURES, Form, Platform, Work, plain_id
 from summeter.records import UsageError
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
@@ -40,6 +31,7 @@ class Prolific(Platform):
         (_CODE, lambda work: work.code),
         *FIGURES,
     )
+    imported: ClassVar[Mapping[str, str]] = {"id": _ID, "submission": _SUBMISSION, "status": _STATUS, "code": _CODE}
     link = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
@@ -82,19 +74,3 @@ class Prolific(Platform):
             if work.bonus:
                 amounts[work.id] = amounts.get(work.id, 0.0) + work.bonus
         return "".join(f"{name},{amount:.2f}\n" for name, amount in amounts.items())
-
-    def read(self, file: Path) -> list[SubmissionStatus]:
-        """Read the exported submissions of a study."""
-        return [
-            SubmissionStatus(
-                row[_ID],
-                row.get(_SUBMISSION, ""),
-                {
-                    "status": row[_STATUS].strip().lower(),
-                    "code": row.get(_CODE, ""),
-                    "submission": row.get(_SUBMISSION, ""),
-                },
-            )
-            for _, row in read_csv(file, (_ID, _STATUS))
-            if row[_ID]
-        ]

@@ -17,11 +17,11 @@ from aiohttp import web
 
 from summeter.annotate.analysis.status import people, status
 from summeter.annotate.campaign.bodies import Refusal
-from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import Event
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.server.security import cookie_of, same_origin, set_cookie
+from summeter.annotate.server.security import cookie_of, is_secure, same_origin, set_cookie
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
@@ -117,12 +117,16 @@ class Admin:
         return response
 
     def protected(self, handler: Handler) -> Handler:
-        """Return a handler that refuses requests without the researcher's cookie."""
+        """Return a handler that refuses requests without the researcher's cookie, and shows errors as pages."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             if not self.open_to(request):
                 return self.page("no_visitor.html", status=401)
-            return await handler(request)
+            try:
+                return await handler(request)
+            except UsageError as error:
+                status = error.status if isinstance(error, Refusal) else 422
+                return self.page("refused.html", status=status, more={"message": str(error)})
 
         return guarded
 
@@ -144,7 +148,7 @@ class Admin:
             outcomes = (f"{count} {name.replace('_', ' ')}" for name, count in now["outcomes"].items())
             return {
                 "now": now,
-                "agreement": self.reader.agreement(),
+                "agreement": self.reader.cached(_agreement),
                 "in_words": in_words,
                 "people": [*known, *(row for row in rows if value(row) is None)],
                 "columns": [*columns],
@@ -188,12 +192,13 @@ class Admin:
         name, only = request.query.get("name", ""), request.query.get("only", "all")
         begin = request.query.get("from", "0")
         if not (begin.isascii() and begin.isdigit() and len(begin) < 10):
-            raise Refusal(422, "invalid", "must be a number of at most nine digits", "from")
+            raise UsageError("`from` must be a number of at most nine digits")
 
         def values(service: CampaignService) -> Json:
             from summeter.annotate.analysis.annotator import FILTERS, SHOWN, annotator_page
+            from summeter.annotate.analysis.quality import annotator_statistics
 
-            rows = self.reader.annotator_statistics()
+            rows = self.reader.cached(annotator_statistics)
             return {
                 "one": annotator_page(service, rows, name, only=only, begin=int(begin)),
                 "only": only,
@@ -205,10 +210,7 @@ class Admin:
                 "fast": FAST,
             }
 
-        try:
-            return await self._live(request, "annotator.html", values)
-        except UsageError as error:
-            return self.page("refused.html", status=422, more={"message": str(error)})
+        return await self._live(request, "annotator.html", values)
 
     async def task(self, request: web.Request) -> web.StreamResponse:
         def values(service: CampaignService) -> Json:
@@ -216,10 +218,7 @@ class Admin:
 
             return {"one": task_page(service, request.query.get("key", "")), "others": _others}
 
-        try:
-            return await self._live(request, "task.html", values)
-        except UsageError as error:
-            return self.page("refused.html", status=422, more={"message": str(error)})
+        return await self._live(request, "task.html", values)
 
     async def links(self, request: web.Request) -> web.StreamResponse:
         """Return the personal links, one per line: the name, a tab and the link."""
@@ -234,14 +233,11 @@ class Admin:
             same_origin(request)
             form = await request.post()
             annotator, reason = str(form.get("annotator", "")), str(form.get("reason", "")).strip()
-            try:
-                if not self._same(str(form.get("csrf", "")), "csrf", self.cookie, length=40):
-                    raise UsageError("the form has no valid CSRF token; load the page again")
-                if not reason:
-                    raise UsageError("the reason is missing; give one for the log")
-                await asyncio.to_thread(action, annotator, reason[:2000], by="admin")
-            except UsageError as error:
-                return self.page("refused.html", status=422, more={"message": str(error)})
+            if not self._same(str(form.get("csrf", "")), "csrf", self.cookie, length=40):
+                raise UsageError("the form has no valid CSRF token; load the page again")
+            if not reason:
+                raise UsageError("the reason is missing; give one for the log")
+            await asyncio.to_thread(action, annotator, reason[:2000], by="admin")
             return web.Response(status=303, headers={"Location": f"/admin/annotator?{urlencode({'name': annotator})}"})
 
         return handle
@@ -305,17 +301,7 @@ class Reader:
         self._lock = threading.RLock()
         self._known: dict[Callable[[CampaignService], Any], tuple[int, Any]] = {}
 
-    def annotator_statistics(self) -> list[Json]:
-        """Return the statistics of all annotators."""
-        from summeter.annotate.analysis.quality import annotator_statistics
-
-        return self._cached(annotator_statistics)
-
-    def agreement(self) -> list[Row]:
-        """Return the main coefficient of each aspect over all documents."""
-        return self._cached(_agreement)
-
-    def _cached(self, query: Callable[[CampaignService], R]) -> R:
+    def cached(self, query: Callable[[CampaignService], R]) -> R:
         """Return the result of a query, which is kept until the log grows."""
 
         def look(service: CampaignService) -> R:
@@ -348,8 +334,7 @@ def _agreement(service: CampaignService) -> list[Row]:
 
 def _origin(request: web.Request) -> str:
     """Return the origin of the page's address, which is also correct behind a proxy."""
-    secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
-    return f"{'https' if secure else 'http'}://{request.host}"
+    return f"{'https' if is_secure(request) else 'http'}://{request.host}"
 
 
 def _links(folder: CampaignFolder) -> list[Json]:

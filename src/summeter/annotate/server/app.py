@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,11 @@ from summeter.annotate.campaign.requests import REQUESTS, about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server import admin
-from summeter.annotate.server.limits import BODY_SECONDS, RateLimit, body_timeout
 from summeter.annotate.server.security import (
+    BODY_SECONDS,
     CSRF,
+    RateLimit,
+    body_timeout,
     cookie_of,
     headers,
     same_origin,
@@ -54,8 +56,7 @@ def make_app(
     middlewares = [_refusals, own_hosts([*service.campaign.hosts, *hosts], _wrong_host), body_timeout(body_seconds)]
     app = web.Application(middlewares=middlewares, client_max_size=LARGEST)
     app.on_response_prepare.append(headers(platform_named(service.campaign.platform.name)))
-    pages = _Pages(service)
-    site = _Site(service, pages, admin.add_routes(app, service, pages.researchers))
+    site = _Site(app, service)
     for path, handler in {
         "/": site.enter,
         "/work": site.work,
@@ -70,37 +71,6 @@ def make_app(
         app.router.add_post(f"/api/{name}", site.write(name))
     app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
     return app
-
-
-class _Pages:
-    """The HTML pages of a campaign."""
-
-    def __init__(self, service: CampaignService) -> None:
-        self._environment = environment(APP / "templates")
-        campaign = service.campaign
-        link = {"contact_link": contact_link(campaign.contact)}
-        texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
-        fields = {"campaign": about(service.folder) | link, "task_type": service.task_type.name, "static": "/static"}
-        self._common = {**fields, **texts}
-        self.language = service.folder.language
-
-    def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """Return a page for annotators; `more` contains additional template variables."""
-        return self._render(name, status, self.language, more or {})
-
-    def researchers(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """Return a page for researchers, in English; `more` contains further template variables."""
-        return self._render(name, status, shipped(REFERENCE), more or {})
-
-    def _render(self, name: str, status: int, language: Language, more: Mapping[str, Any]) -> web.Response:
-        variables = {**self._common, "framed": False, "language": language, "t": language.text, **more}
-        text = without_controls(self._environment.get_template(name).render(variables))
-        return web.Response(text=text, content_type="text/html", status=status)
-
-    @cached_property
-    def language_script(self) -> str:
-        """The JavaScript module with the texts of the language."""
-        return f"export default {canonical(self.language.to_page())};\n"
 
 
 def contact_link(contact: str) -> str | None:
@@ -168,12 +138,37 @@ def _error(status: int, code: str, message: str) -> web.Response:
 
 
 class _Site:
-    """The request handlers of the annotators' and adjudicators' pages."""
+    """The pages of a campaign, and the request handlers of those for annotators and adjudicators."""
 
-    def __init__(self, service: CampaignService, pages: _Pages, researchers: admin.Admin) -> None:
-        self.service, self.pages, self.researchers = service, pages, researchers
-        self.platform = platform_named(service.campaign.platform.name)
+    def __init__(self, app: web.Application, service: CampaignService) -> None:
+        self.service, campaign = service, service.campaign
+        self.platform = platform_named(campaign.platform.name)
         self.rate_limit = RateLimit()
+        self.language = service.folder.language
+        self._environment = environment(APP / "templates")
+        self._common = {
+            "campaign": about(service.folder) | {"contact_link": contact_link(campaign.contact)},
+            "task_type": service.task_type.name,
+            "static": "/static",
+            "framed": False,
+            "consent": markdown(campaign.consent),
+            "instructions": markdown(campaign.instructions),
+        }
+        self.researchers = admin.add_routes(app, service, partial(self.page, language=shipped(REFERENCE)))
+
+    def page(
+        self, name: str, status: int = 200, more: Mapping[str, Any] | None = None, language: Language | None = None
+    ) -> web.Response:
+        """Return a page; `more` contains additional template variables."""
+        chosen = language or self.language
+        variables = {**self._common, "language": chosen, "t": chosen.text, **(more or {})}
+        text = without_controls(self._environment.get_template(name).render(variables))
+        return web.Response(text=text, content_type="text/html", status=status)
+
+    @cached_property
+    def _texts(self) -> str:
+        """The JavaScript module with the texts of the language."""
+        return f"export default {canonical(self.language.to_page())};\n"
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
         """Set the cookie of the visitor whom the link identifies, and redirect to the work page."""
@@ -185,7 +180,7 @@ class _Site:
         if visitor is None:
             if not query and self._known(request) is not None:
                 raise web.HTTPSeeOther("/work")
-            return self.pages.page("no_visitor.html", status=401 if query else 200)
+            return self.page("no_visitor.html", status=401 if query else 200)
         return self._to_work(request, visitor, framed=bool(self.platform.frames))
 
     async def adjudicate(self, request: web.Request) -> web.StreamResponse:
@@ -194,7 +189,7 @@ class _Site:
         The query parameter `name` is the adjudicator's name.
         """
         if not self.researchers.may_adjudicate(request):
-            return self.pages.page("no_visitor.html", status=401)
+            return self.page("no_visitor.html", status=401)
         return self._to_work(request, Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR), framed=False)
 
     def _to_work(self, request: web.Request, visitor: Visitor, *, framed: bool) -> web.Response:
@@ -204,9 +199,9 @@ class _Site:
 
     async def work(self, request: web.Request) -> web.StreamResponse:
         if self._known(request) is None:
-            return self.pages.page("no_visitor.html", status=401)
+            return self.page("no_visitor.html", status=401)
         framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
-        return self.pages.page("work.html", more={"framed": framed})
+        return self.page("work.html", more={"framed": framed})
 
     async def task_script(self, _: web.Request) -> web.StreamResponse:
         script = self.service.task_type.script
@@ -218,7 +213,7 @@ class _Site:
         return web.FileResponse(COMPONENTS / "base.css")
 
     async def language_script(self, request: web.Request) -> web.StreamResponse:
-        script = self.pages.language_script
+        script = self._texts
         tag = digest(script, 32)
         same = any(known.value == tag for known in request.if_none_match or ())
         response = web.Response(status=304) if same else web.Response(text=script, content_type="text/javascript")

@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.assistance import Verdicts, decided
 from summeter.annotate.campaign.config import Aspect, Campaign, Named
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.tasks.questions import TIE, Disagreement, Question, asked, read, split_of
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, Task, key_of, summary_body
@@ -142,12 +141,17 @@ class TaskType(ABC):
             return None
         return all(answer.values[name] == value for name, value in self.accepting.items())
 
-    def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        """Return the values of a positive or negative answer.
-
-        The values are random if `rng` is given, and otherwise the first possible ones.
-        """
-        return dict(self.accepting) if accepts else self._rejecting()
+    def deciding(self, *, accepts: bool) -> Json:
+        """Return the values of a positive answer, which are `accepting`, or of a negative one, which are opposite."""
+        by_name = {question.name: question for question in self.asks}
+        return {
+            name: value
+            if accepts
+            else (not value)
+            if isinstance(value, bool)
+            else next(option for option in by_name[name].option_names if option != value)
+            for name, value in self.accepting.items()
+        }
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         """Return the known part of the right answer.
@@ -161,7 +165,7 @@ class TaskType(ABC):
             return TaskAnswer()
         known = gold.of(task.target(self.unit), self.machine_aspect or "")
         accepts = known.label == 1 if known is not None else gold.chance(task) < gold.quality(task.system)
-        return TaskAnswer(values=self.deciding(task, accepts=accepts))
+        return TaskAnswer(values=self.deciding(accepts=accepts))
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
         """Yield judgments that follow from the judgments of several tasks.
@@ -262,7 +266,7 @@ class TaskType(ABC):
         if not self.accepting:
             agree, disagree = values, {}
         else:
-            both = {True: dict(self.accepting), False: self._rejecting() if len(self.accepting) == 1 else {}}
+            both = {True: dict(self.accepting), False: self.deciding(accepts=False) if len(self.accepting) == 1 else {}}
             agree, disagree = both[accepts], both[not accepts]
         types = machine["values"].get("error_types", [])
         labels = {entry.name: entry.label or entry.name for entry in self.campaign.error_types}
@@ -434,7 +438,7 @@ class TaskType(ABC):
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
         """Return the machine's judgment on the unit of a task, or None."""
-        return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
+        return verdicts.get((task.document_id, task.system, task.index))
 
     def verdict(self, judgment: Judgment, task: Task) -> Json | None:
         """Return the machine verdict that follows from a judgment, or None if it is undecided."""
@@ -461,10 +465,10 @@ class TaskType(ABC):
 
     def following(self, task: Task, machine: Json) -> TaskAnswer:
         """Return the answer of an annotator who repeats a machine verdict."""
-        return self._filled(task, self._repeating(task, machine), lambda question, _: question.first(task.systems))
+        return self._filled(task, self._repeating(machine), lambda question, _: question.first(task.systems))
 
-    def _repeating(self, task: Task, machine: Json) -> TaskAnswer:
-        return TaskAnswer(values={**self.deciding(task, accepts=machine["accepts"]), **machine["values"]})
+    def _repeating(self, machine: Json) -> TaskAnswer:
+        return TaskAnswer(values={**self.deciding(accepts=machine["accepts"]), **machine["values"]})
 
     # Simulated annotators
 
@@ -484,6 +488,7 @@ class TaskType(ABC):
         `order` contains the systems in the order in which they are shown.
         """
         lazy = rng.random() < profile.laziness
+        known = TaskAnswer() if lazy else self.right(task, gold)
 
         def pick(question: Question, system: str | None) -> Any:
             if lazy:
@@ -493,31 +498,17 @@ class TaskType(ABC):
                 right = question.right(task, self._target(task, system), gold)
             return question.noisy(right, task, profile, rng)
 
-        known = TaskAnswer() if lazy else self.right(task, gold)
         start = TaskAnswer()
-        decides = bool(self.accepting) or type(self).decides is not TaskType.decides
         if machine is not None and (lazy or profile.trusts(machine, rng)):
-            start = self._repeating(task, machine)
-        elif lazy and decides:
-            start = TaskAnswer(values=self.deciding(task, accepts=True))
-        elif decides:
-            right = bool(self.decides(known))
-            accepts = profile.label(right, rng)
-            start = known if accepts == right else TaskAnswer(values=self.deciding(task, accepts=accepts, rng=rng))
+            start = self._repeating(machine)
+        elif self.accepting:
+            right = lazy or self.decides(known) is True
+            accepts = lazy or profile.label(right, rng)
+            start = known if accepts == right and not lazy else TaskAnswer(values=self.deciding(accepts=accepts))
         answer = self._filled(task, start, pick)
         agrees = None if machine is None else self.agrees(task, answer)
         agreement = None if agrees is None else "agree" if agrees else "disagree"
         return answer.model_copy(update={"machine": agreement}), lazy
-
-    def _rejecting(self) -> Json:
-        """Return the values of a negative answer, which are the opposite of `accepting`."""
-        by_name = {question.name: question for question in self.asks}
-        return {
-            name: (not value)
-            if isinstance(value, bool)
-            else next(option for option in by_name[name].option_names if option != value)
-            for name, value in self.accepting.items()
-        }
 
     def _filled(self, task: Task, start: TaskAnswer, pick: Callable[[Question, str | None], Any]) -> TaskAnswer:
         """Return the answer completed with values for all questions that are asked.

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from summeter.annotate.campaign.answer import TaskAnswer
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.tasks.base import TaskType, labelled
 from summeter.annotate.tasks.questions import Question
 from summeter.annotate.tasks.simulation import Gold

@@ -6,10 +6,8 @@ A sentence is aligned with a key fact if it is about the same matter, even if it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from random import Random
 
-from summeter.annotate.campaign.answer import TaskAnswer
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.tasks.base import TaskType, labelled
 from summeter.annotate.tasks.questions import Question
 from summeter.annotate.tasks.simulation import Gold
@@ -129,13 +127,6 @@ class KeyFactAlignment(TaskType):
                 if label is not None:
                     target = Target(document_id=document, system=system, unit="sentence", index=index)
                     yield labelled(judge, target, "conciseness", SIGNATURES["alignment"], yes=bool(label))
-
-    def decides(self, answer: TaskAnswer) -> bool:
-        return bool(answer.values["sentences"])
-
-    def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        index = 0 if rng is None else rng.randrange(len(task.body["summary"]["sentences"]))
-        return {"sentences": [index] if accepts else []}
 
     def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
         """Return the summary sentences that overlap the evidence."""

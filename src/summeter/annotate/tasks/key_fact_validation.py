@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.assistance import Verdicts
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.tasks.base import TaskType, labelled
 from summeter.annotate.tasks.questions import Question
 from summeter.annotate.tasks.simulation import Gold
@@ -94,13 +93,13 @@ class KeyFactValidation(TaskType):
         return "valid" if result is True else f"better “{result}”" if result else "not valid"
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
-        return verdicts.of_document(task.document_id, task.index or 0)
+        return verdicts.get((task.document_id, None, task.index))
 
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         """Return the expected label, or else the gold label, or else 1 with probability 0.85."""
         known = gold.of(task.target("key_fact"), ASPECT)
         valid = known.label == 1 if known is not None else gold.chance(task) < 0.85
-        return TaskAnswer(values=self.deciding(task, accepts=task.expected.get("valid", valid)))
+        return TaskAnswer(values=self.deciding(accepts=task.expected.get("valid", valid)))
 
 
 def outcome(task: Task, answer: TaskAnswer) -> str | bool:

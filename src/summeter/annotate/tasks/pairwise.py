@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import ClassVar
 
-from summeter.annotate.campaign.answer import TaskAnswer
+from summeter.annotate.campaign.state import TaskAnswer
 from summeter.annotate.tasks.base import TaskType, summaries_body
 from summeter.annotate.tasks.questions import TIE, Question
 from summeter.annotate.tasks.simulation import Gold

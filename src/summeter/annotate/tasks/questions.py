@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from summeter.annotate.campaign.answer import LONGEST
 from summeter.annotate.campaign.config import Named, OwnQuestion, Scale
+from summeter.annotate.campaign.state import LONGEST
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import InvalidAnswer, Json, Task
 from summeter.choices import QuestionType
@@ -307,10 +307,24 @@ class Question(Record):
                 }
                 return max(task.systems, key=qualities.__getitem__)
             case "sentences":
-                index = int(gold.chance(task, self.name, "place") * len(task.body["summary"]["sentences"]))
-                return [index] if chance < 0.5 else []
-            case _:
+                return self._somewhere(task, gold.chance(task, self.name, "place")) if chance < 0.5 else []
+            case "spans":
                 return []
+
+    def _somewhere(self, task: Task, place: float) -> list[Any]:
+        """Return one sentence of the summary as the value of a question for sentences or spans.
+
+        `place` is its position in the summary, in [0, 1). The list is empty if the summary has no sentences.
+        """
+        sentences = task.body["summary"]["sentences"]
+        index = int(place * len(sentences))
+        return [self.mark(*sentences[index]) if self.type == "spans" else index] if sentences else []
+
+    def mark(self, start: int, end: int, category: str | None = None) -> Json:
+        """Return a span without a reason, with the last kind; an unknown category is replaced by the first one."""
+        names = [option.name for option in self.categories]
+        category = category if category in names else next(iter(names), None)
+        return Mark(start=start, end=end, kind=self.option_names[-1], category=category).model_dump()
 
     def first(self, order: Sequence[str]) -> Any:
         """Return the value that an annotator who does not read would give.
@@ -330,7 +344,9 @@ class Question(Record):
                 return "-"
             case "summary":
                 return order[0]
-            case _:
+            case "sentences":
+                return [0]
+            case "spans":
                 return []
 
     def noisy(self, right: Any, task: Task, profile: Profile, rng: Random) -> Any:
@@ -342,6 +358,12 @@ class Question(Record):
                 return profile.label(right, rng)
             case "text":
                 return right
+            case "sentences":
+                chooses = profile.label(bool(right), rng)
+                return (right or self._somewhere(task, rng.random())) if chooses else []
+            case "spans":
+                clean = profile.label(not right, rng)
+                return [] if clean else (right or self._somewhere(task, rng.random()))
         if rng.random() < profile.accuracy:
             return right
         match self.type:
@@ -353,10 +375,6 @@ class Question(Record):
             case "summary":
                 choices = [*task.systems, *([TIE] if self.ties else [])]
                 return rng.choice([choice for choice in choices if choice != right])
-            case "sentences":
-                return [] if right else [rng.randrange(len(task.body["summary"]["sentences"]))]
-            case _:
-                return right
 
 
 def asked(questions: Sequence[Question], values: Values, task: Task) -> Iterator[Question]:

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.config import Scale
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.tasks.base import LETTERS, TaskType, summaries_body
 from summeter.annotate.tasks.questions import Question
 from summeter.annotate.tasks.simulation import Gold

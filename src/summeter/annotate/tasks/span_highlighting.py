@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from random import Random
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from summeter.annotate.campaign.answer import TaskAnswer
-from summeter.annotate.campaign.state import Answer
+from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.tasks.base import TaskType, labelled
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
 from summeter.annotate.tasks.questions import Question
 from summeter.annotate.tasks.simulation import Gold
-from summeter.annotate.tasks.task import Json, Material, Source, Task, joined_body, summary_body
+from summeter.annotate.tasks.task import Material, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
 from summeter.records import Judgment, Span, joined_error_types
 
@@ -101,16 +99,6 @@ class SpanHighlighting(TaskType):
                 error_type=joined_error_types(error_type for error_type in overlapping if error_type),
             )
 
-    def decides(self, answer: TaskAnswer) -> bool:
-        """Return whether no span is marked."""
-        return not answer.values["spans"]
-
-    def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
-        summary = task.body["summary"]
-        sentences = summary["sentences"] or [[0, len(summary["text"])]]
-        start, end = sentences[0] if rng is None else rng.choice(sentences)
-        return self._marks([] if accepts else [(start, end, None)])
-
     def right(self, task: Task, gold: Gold) -> TaskAnswer:
         """Return the foreign sentence of a check, or the gold spans.
 
@@ -123,26 +111,9 @@ class SpanHighlighting(TaskType):
         ]
         sentences = task.body["summary"]["sentences"]
         if task.expected:
-            start, end = task.expected["touch"]
-            spans = [(start, end, None)]
+            spans = [(*task.expected["touch"], None)]
         elif spans or gold.searched_for_spans(task) or not sentences:
             pass
         elif gold.chance(task) >= gold.quality(task.system):
-            start, end = sentences[int(gold.chance(task, "place") * len(sentences))]
-            spans = [(start, end, None)]
-        return TaskAnswer(values=self._marks(spans))
-
-    def _marks(self, spans: Iterable[tuple[int, int, str | None]]) -> Json:
-        """Return the answer that marks the spans, each given by start, end and category."""
-        names = [entry.name for entry in self.campaign.error_types]
-        marks = [
-            {
-                "start": start,
-                "end": end,
-                "kind": KINDS[-1],
-                "category": category if category in names else next(iter(names), None),
-                "reason": None,
-            }
-            for start, end, category in spans
-        ]
-        return {"spans": marks}
+            spans = [(*sentences[int(gold.chance(task, "place") * len(sentences))], None)]
+        return TaskAnswer(values={"spans": [self.asks[0].mark(*span) for span in spans]})
