@@ -15,7 +15,7 @@ from annotate.test_cli import run
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import dataset_of
 from summeter.annotate.analysis.automation_bias import automation_bias, cases, endorsement_rate
-from summeter.annotate.analysis.exclusion import Rules, exclude, proposals, reinstate_rule
+from summeter.annotate.analysis.exclusion import exclude, proposals, reinstate_rule
 from summeter.annotate.analysis.quality import Quality, agreement, annotator_statistics, crowd_of, in_words, quality
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
@@ -184,18 +184,18 @@ def test_rules_exclude_and_can_be_reverted(tmp_path: Path, capsys: pytest.Captur
     folder = crowds.done(tmp_path, profiles, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
     with CampaignService(folder) as service:
         before = {key: set(slots.counted) for key, slots in service.state.items.items()}
-        found = proposals(annotator_statistics(service), Rules(checks_below=0.7, min_checks=2))
+        found = proposals(annotator_statistics(service), checks_below=0.7, min_checks=2)
         assert [(one.annotator, one.rule) for one in found] == [("p3", "checks")]
         assert "passed 0 of" in found[0].reason
-        assert [
-            one.annotator for one in proposals(annotator_statistics(service), Rules(seconds_below=8, min_answers=5))
-        ] == ["p3"]
+        assert [one.annotator for one in proposals(annotator_statistics(service), seconds_below=8, min_answers=5)] == [
+            "p3"
+        ]
         with pytest.raises(UsageError, match="no rule is set"):
-            proposals(annotator_statistics(service), Rules())
+            proposals(annotator_statistics(service))
         (event,) = exclude(service, found, by="lead")
         assert (event.kind, event.data["rule"], event.data["by"]) == ("excluded", "checks", "lead")
         assert not any("p3" in slots.counted for slots in service.state.items.values())
-        assert proposals(annotator_statistics(service), Rules(checks_below=0.7, min_checks=2)) == []
+        assert proposals(annotator_statistics(service), checks_below=0.7, min_checks=2) == []
         with pytest.raises(UsageError, match="rules of current exclusions: checks"):
             reinstate_rule(service, "seconds", "a mistake", by="lead")
         reinstate_rule(service, "checks", "a mistake", by="lead")

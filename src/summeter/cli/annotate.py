@@ -515,13 +515,19 @@ def exclude(
 
     Their answers no longer count. `reinstate` reverses this.
     """
-    from summeter.annotate.analysis.exclusion import Proposal, Rules, proposals
+    from summeter.annotate.analysis.exclusion import Proposal, proposals
     from summeter.annotate.analysis.exclusion import exclude as exclude_all
     from summeter.annotate.analysis.quality import annotator_statistics
     from summeter.records import UsageError
 
-    rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
-    if annotators and (rules.any or not (reason or "").strip()):
+    limits = {
+        "checks_below": checks_below,
+        "seconds_below": seconds_below,
+        "agreement_below": agreement_below,
+        "endorsement_above": endorsement_above,
+    }
+    by_rule = any(limit is not None for limit in limits.values())
+    if annotators and (by_rule or not (reason or "").strip()):
         raise UsageError("exclude annotators either by name with --reason TEXT, or by rule")
     with _open(campaign, readonly=dry_run) as service:
         for name in annotators or ():
@@ -530,7 +536,9 @@ def exclude(
         if annotators:
             proposed = [Proposal(name, "by name", reason or "") for name in annotators]
         else:
-            proposed = proposals(annotator_statistics(service), rules)
+            proposed = proposals(
+                annotator_statistics(service), **limits, min_answers=min_answers, min_checks=min_checks
+            )
         for proposal in proposed:
             typer.echo(f"{proposal.annotator}: {proposal.reason}")
         if not dry_run:

@@ -96,14 +96,6 @@ class _Job(NamedTuple):
     future: Future[Any]
 
 
-class _PartialCommandError(Exception):
-    """Raised if a command fails after its events have changed the state."""
-
-    def __init__(self, job: _Job) -> None:
-        super().__init__("a command failed after emitting events")
-        self.job = job
-
-
 class EventLog:
     """The log of a campaign and the state that follows from it.
 
@@ -273,55 +265,46 @@ class EventLog:
     def _execute(self, group: list[_Job]) -> list[_Job]:
         """Execute a group of jobs in one transaction and set their results.
 
-        Returns the jobs that must be executed again because another job failed after emitting events.
+        A command that fails before its first event does not affect the others. Returns the jobs that must be executed
+        again because another job failed after emitting events.
         """
+        outcomes: list[tuple[Any, SummeterError | None]] = []
+        events: list[Event] = []
+        partial: _Job | None = None
         try:
-            outcomes = self._commit(group)
+            with transaction(self._connection, "DEFERRED" if self.readonly else "IMMEDIATE"):
+                self._catch_up()
+                last = self.last_seq
+                for job in group:
+                    pending = Transaction(self.state, int(self._clock() * 1000), last)
+                    try:
+                        outcomes.append((job.command(pending), None))
+                    except SummeterError as error:
+                        outcomes.append((None, error))
+                    except Exception as error:
+                        if len(pending.events) > pending.kept:
+                            partial = job
+                            raise
+                        outcomes.append((None, _not_stored(error)))
+                    events += pending.events
+                    last = events[-1].seq if events else last
+                if events and self.readonly:
+                    raise StoreError("the log is open read-only")
+                rows = ((*event[:-1], packed(event.data)) for event in events)
+                self._connection.executemany(_INSERT, ((*row, _checksum(row[:-1], row[-1])) for row in rows))
+            self.last_seq = last
         except Exception as error:  # noqa: BLE001 - nothing was committed, and every caller must be told
             # The state may contain uncommitted events, so the next command rebuilds it from the log.
             self.state, self.last_seq = self._fresh(), 0
-            if isinstance(error, _PartialCommandError):
-                error.job.future.set_exception(_not_stored(error.__cause__ or error))
-                return [job for job in group if job is not error.job]
-            for job in group:
+            for job in group if partial is None else [partial]:
                 job.future.set_exception(_not_stored(error))
-            return []
+            return [] if partial is None else [job for job in group if job is not partial]
         for job, (reply, refusal) in zip(group, outcomes, strict=True):
             if refusal is None:
                 job.future.set_result(reply)
             else:
                 job.future.set_exception(refusal)
         return []
-
-    def _commit(self, group: list[_Job]) -> list[tuple[Any, SummeterError | None]]:
-        """Run the commands of a group and commit their events.
-
-        Returns the reply or error of each command. A command that fails before its first event does not affect the
-        others.
-        """
-        outcomes: list[tuple[Any, SummeterError | None]] = []
-        events: list[Event] = []
-        with transaction(self._connection, "DEFERRED" if self.readonly else "IMMEDIATE"):
-            self._catch_up()
-            last = self.last_seq
-            for job in group:
-                pending = Transaction(self.state, int(self._clock() * 1000), last)
-                try:
-                    outcomes.append((job.command(pending), None))
-                except SummeterError as error:
-                    outcomes.append((None, error))
-                except Exception as error:
-                    if len(pending.events) > pending.kept:
-                        raise _PartialCommandError(job) from error
-                    outcomes.append((None, _not_stored(error)))
-                events += pending.events
-                last = events[-1].seq if events else last
-            if events and self.readonly:
-                raise StoreError("the log is open read-only")
-            rows = ((*event[:-1], packed(event.data)) for event in events)
-            self._connection.executemany(_INSERT, ((*row, _checksum(row[:-1], row[-1])) for row in rows))
-        self.last_seq = last
-        return outcomes
 
 
 def _not_stored(error: BaseException) -> StoreError:

@@ -35,6 +35,3 @@ const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export function reveal(node, block = "center") {
   node.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block });
 }
-
-// A count in English, for the researcher's pages. Annotators' pages use `t`.
-export const many = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;

@@ -89,5 +89,3 @@ export function show(dialog) {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.showModal();
 }
-
-export const hint = key;
