@@ -162,6 +162,14 @@ def do_batch(service: CampaignService, name: str, *, passing: bool = True, secon
     return len(batch["tasks"])
 
 
+def replayed(service: CampaignService) -> str:
+    """Return the digest of the state rebuilt from the log."""
+    state = service.empty_state()
+    for event in service.log.events():
+        state.apply(event)
+    return state.digest()
+
+
 class Gate:
     """Block the log's thread until `open`, so that all submitted commands are committed together."""
 

@@ -41,14 +41,6 @@ def split(tmp_path: Path) -> CampaignFolder:
     return folder
 
 
-def replayed(service: CampaignService) -> str:
-    """Return the digest of the state rebuilt from the log."""
-    state = service.empty_state()
-    for event in service.log.events():
-        state.apply(event)
-    return state.digest()
-
-
 def test_disputes_without_a_majority_come_first(tmp_path: Path) -> None:
     with CampaignService(split(tmp_path), readonly=True) as service:
         keys = [one.key for one in service.tasks.work]
@@ -72,7 +64,7 @@ def test_an_annotators_answer_can_be_adopted_in_every_task_type(task_type: str, 
             adjudicate(service, [decision_of_row(service, row, "lead")])
         assert disputes(service) == []
         assert len(disputes(service, include_adjudicated=True)) == len(found)
-        assert replayed(service) == service.state.digest()
+        assert made.replayed(service) == service.state.digest()
 
 
 def test_an_invalid_decision_stores_nothing(tmp_path: Path) -> None:
@@ -149,7 +141,7 @@ def test_a_later_decision_replaces_an_earlier_one(tmp_path: Path) -> None:
         # An adjudicator takes no slot and is not an annotator.
         assert [answer.annotator for answer in service.state.counted_answers(key)] == counted
         assert set(service.state.people) == {"anna", "ben", "cleo"}
-        assert replayed(service) == service.state.digest()
+        assert made.replayed(service) == service.state.digest()
 
 
 NAMES = ("system-nought", "system-one", "anna-maria", "benedict", "not so sure")
@@ -253,6 +245,6 @@ def test_adjudication_over_http_requires_its_link(tmp_path: Path) -> None:
         mine = (await (await anna.post("/api/batch", json={}, headers=token)).json())["batch"]["tasks"]
         assert all("answers" not in task for task in mine)
         assert (await anna.post("/api/reopen", json={"task": mine[0]["id"]}, headers=token)).status == 403
-        assert replayed(service) == service.state.digest()
+        assert made.replayed(service) == service.state.digest()
 
     serve(folder, body)

@@ -106,7 +106,7 @@ def test_errors_reveal_only_what_the_page_shows(task_type: str, tmp_path: Path) 
             assert [word for word in words_of(service) if word in said and word not in shown] == [], said
             assert len(said) < 1_000
         assert refused > 50
-        assert service.state.digest() == replayed(service)
+        assert service.state.digest() == made.replayed(service)
         service.request("answers", made.who("anna"), good)
 
 
@@ -118,24 +118,6 @@ def refusal_of(service: CampaignService, body: dict[str, Any]) -> Refusal | None
     except Refusal as refusal:
         return refusal
     return None
-
-
-def replayed(service: CampaignService) -> str:
-    """Return the digest of the state rebuilt from the log."""
-    state = service.empty_state()
-    for event in service.log.events():
-        state.apply(event)
-    return state.digest()
-
-
-def test_an_invalid_letter_does_not_reveal_systems(tmp_path: Path) -> None:
-    with CampaignService(made.make(tmp_path, rows(), task_type="rating")) as service:
-        task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
-        cells = {**made.plain(task)["summaries"], "A": {"coherence": "good"}}
-        given = {"answer": {"summaries": cells, "values": {"best": "A"}}, "answer_id": made.answer_id(), "seconds": 9}
-        with pytest.raises(Refusal) as refusal:
-            service.request("answers", made.who("anna"), {**given, "task": task["id"]})
-        assert refusal.value.field == "answer.summaries.A.coherence"
 
 
 @pytest.mark.parametrize("raw", RAW)

@@ -120,15 +120,6 @@ def test_an_invalid_language_file_is_refused(tmp_path: Path, changes: dict[str, 
     assert not (tmp_path / "campaign").exists()
 
 
-def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"interface: there is no language 'xx'; use one of .*en, .*, or a translated copy of"
-    ):
-        campaigns.make(tmp_path, interface="xx")
-    with pytest.raises(InputError, match=r"interface: the language file .*none\.yaml does not exist"):
-        campaigns.make(tmp_path, interface="none.yaml")
-
-
 def test_a_plural_form_may_omit_the_number(tmp_path: Path) -> None:
     file = own_file(tmp_path, **{"page.minutes": {"one": "unu minuto", "other": "{n} minutoj"}})
     assert isinstance(read_language(file), Language)

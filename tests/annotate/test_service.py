@@ -19,7 +19,6 @@ from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import PREVIEW, Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks.key_fact_validation import CRITERIA
 from summeter.data.dataset import load, save
 from summeter.records import InputError
 
@@ -165,42 +164,6 @@ def test_an_answer_is_stored_once(tmp_path: Path) -> None:
         assert shown["values"]["label"] == "not_supported"
         assert [one.kind for one in service.log.events()].count("answered") == 2
         refused("unfinished", service, "finish", anna)
-
-
-def test_invalid_answers_are_refused_by_field(tmp_path: Path) -> None:
-    cases: list[tuple[str, dict[str, Any], str]] = [
-        ("fact_verification", {"values": {"label": "supported", "error_types": ["x"]}}, "values.error_types"),
-        ("fact_verification", {"values": {"label": "not_supported"}}, "values.error_types"),
-        ("fact_verification", {"values": {"label": "not_supported", "error_types": ["x"]}}, "values.error_types"),
-        ("fact_verification", {"values": {"label": "perhaps"}}, "values.label"),
-        ("fact_verification", {"values": {"label": "supported"}, "machine": "agree"}, "machine"),
-        ("fact_verification", {"values": {"label": "supported"}, "comment": "x" * 2001}, "comment"),
-        ("fact_verification", {"values": {"label": "supported"}, "summaries": {"A": {}}}, "summaries"),
-        ("fact_verification", {"label": "supported"}, "label"),
-        ("key_fact_validation", {"values": {"significant": 1, "correct": True}}, "values.significant"),
-        ("key_fact_validation", {"values": {**dict.fromkeys(CRITERIA, True), "edit": "So."}}, "values.edit"),
-        ("key_fact_alignment", {"values": {"sentences": [7]}}, "values.sentences"),
-        ("key_fact_alignment", {"values": {"sentences": [0, 0]}}, "values.sentences"),
-        ("key_fact_alignment", {"values": {}}, "values.sentences"),
-        ("rating", {"summaries": {"A": {"coherence": 4}}, "values": {"best": "A"}}, "summaries.A.consistency"),
-        ("rating", {"summaries": {"C": {"coherence": 4}}}, "summaries"),
-        ("span_highlighting", {"values": {}}, "values.spans"),
-        ("span_highlighting", {"values": {"spans": [made.span(0, 4), made.span(3, 6)]}}, "values.spans"),
-        ("span_highlighting", {"values": {"spans": [{**made.span(0, 4), "kind": "x"}]}}, "values.spans"),
-        ("span_highlighting", {"values": {"spans": [made.span(4, 4)]}}, "values.spans"),
-        ("span_highlighting", {"values": {"spans": [{"start": 0}]}}, "values.spans.end"),
-        ("pairwise", {"values": {"overall": "C"}}, "values.overall"),
-    ]  # fmt: skip
-    services = {
-        task_type: CampaignService(made.make(tmp_path / task_type, task_type=task_type))
-        for task_type in made.TASK_TYPES
-    }
-    for task_type, answer, field in cases:
-        task = services[task_type].request("batch", made.who("anna"))["batch"]["tasks"][0]
-        body = made.body(task, answer, seconds=1)
-        assert refused("invalid", services[task_type], "answers", made.who("anna"), body).field == f"answer.{field}"
-    for one in services.values():
-        one.close()
 
 
 def test_the_unassisted_arm_sees_no_assistance(tmp_path: Path) -> None:
