@@ -18,8 +18,7 @@ from summeter.annotate.campaign.build import build, tasks_of
 from summeter.annotate.campaign.folder import CampaignFolder, read_campaign
 from summeter.annotate.campaign.people import Names, Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.platforms import PLATFORMS, platform_named
-from summeter.annotate.platforms.base import csv_text
+from summeter.annotate.platforms import platform_named
 from summeter.annotate.tasks.task import Task
 from summeter.records import InputError, Judgment, Span, Target, UsageError
 
@@ -47,14 +46,6 @@ def test_data_without_tasks_is_refused(tmp_path: Path) -> None:
         made.make(tmp_path / "a", data, task_type="key_fact_validation")
     with pytest.raises(UsageError, match="at least two summaries"):
         made.make(tmp_path / "b", data, task_type="pairwise")
-
-
-def test_a_folder_with_files_is_not_changed(tmp_path: Path) -> None:
-    folder = made.make(tmp_path)
-    before = (folder.folder / "tasks.jsonl").read_bytes()
-    with pytest.raises(UsageError, match="not empty"):
-        build(tmp_path / "plan.yaml", folder.folder)
-    assert (folder.folder / "tasks.jsonl").read_bytes() == before
 
 
 def test_equal_campaign_files_give_equal_tasks(tmp_path: Path) -> None:
@@ -258,41 +249,3 @@ def test_pseudonyms_are_stable_and_signed() -> None:
     assert names.account_of(names.account("anna.b")) == "anna.b"
     assert names.account_of("anna." + "0" * 32) is None
     assert names.task("anna", "k") != names.task("ben", "k")
-
-
-def test_submissions_are_exported_and_imported(tmp_path: Path) -> None:
-    from summeter.annotate.analysis.export import import_submissions, write_study_settings, write_submissions
-
-    turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
-    with CampaignService(turk) as service:
-        service.request("batch", Visitor("mturk", "W1", "H1", "A1"))
-        service.request("return", Visitor("mturk", "W1", "H1", "A1"))
-        assert write_submissions(service, tmp_path / "out.csv") == 1
-        assert (tmp_path / "out.csv").read_text().splitlines()[1].startswith("A1,H1,W1,")
-        rows = "AssignmentId,WorkerId,AssignmentStatus\nA1,W1,Approved\nA2,W2,Rejected\n"
-        (tmp_path / "in.csv").write_text(rows, encoding="utf-8")
-        for _ in range(2):
-            assert import_submissions(service, tmp_path / "in.csv") == (1, 1)
-        noted = [one for one in service.log.events() if one.kind == "platform"]
-        assert [one.data["status"] for one in noted] == ["approved"]
-        write_study_settings(service, tmp_path / "study.json")
-        study = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
-        assert study["qualification_requirements"][0] == {
-            "QualificationTypeId": "000000000000000000L0", "Comparator": "GreaterThan", "IntegerValues": [95]
-        }  # fmt: skip
-        assert study["qualification_requirements"][2]["LocaleValues"] == [{"Country": "US"}]
-        (tmp_path / "bad.csv").write_text("a,b\n", encoding="utf-8")
-        with pytest.raises(InputError, match=r"bad.csv:1: WorkerId: is missing"):
-            import_submissions(service, tmp_path / "bad.csv")
-    prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
-    with CampaignService(prolific) as service:
-        service.request("batch", Visitor("prolific", "P1", "S", "X"))
-        write_submissions(service, tmp_path / "out.csv")
-        (tmp_path / "in.csv").write_text("Participant id,Status\nP1,RETURNED\n", encoding="utf-8")
-        assert import_submissions(service, tmp_path / "in.csv") == (1, 0)
-        assert next(iter(service.state.people.values())).platform_status == {"": "returned"}
-
-
-def test_formulas_are_escaped() -> None:
-    assert csv_text(("a",), iter([("=HYPERLINK(1)",), ("fine",)])) == "a\r\n'=HYPERLINK(1)\r\nfine\r\n"
-    assert all(platform_named(name).columns for name in PLATFORMS)

@@ -38,11 +38,6 @@ def test_checks_of_unisumeval_are_a_fifth_and_unsupported(tmp_path: Path) -> Non
         assert check.body["sentence"] not in folder.sources[check.document_id].document.sentence_texts
 
 
-def test_default_checks_are_never_supported(tmp_path: Path) -> None:
-    folder = make(tmp_path, rows(6, 2, 2), attention={"rate": 0.2})
-    assert {check.expected["label"] for check in folder.tasks.checks} == {"not_supported"}
-
-
 def test_unisumeval_checks_paraphrase_key_facts(tmp_path: Path) -> None:
     foreign_sentence = "A ferry full of accordions left for Ghent."
     attention = {**FORM, "foreign_sentence": foreign_sentence}
@@ -91,30 +86,23 @@ def shown(service: CampaignService) -> list[Any]:
     ("show", "label", "reason"),
     [("verdict_and_reason", True, True), ("verdict", True, False), ("nothing", False, False)],
 )
-def test_the_shown_part_of_the_verdict_is_configurable(tmp_path: Path, show: str, label: bool, reason: bool) -> None:
+def test_annotators_and_adjudicators_see_the_same_part_of_the_verdict(
+    tmp_path: Path, show: str, label: bool, reason: bool
+) -> None:
     folder = verdicts(tmp_path, show=show)
     with CampaignService(folder) as service:
         pages = shown(service)
-        assert all(page["similar"] is not None for page in pages), "similar sentences stay"
-        assert all((page["machine"] is not None) == label for page in pages)
-        assert any((page["machine"] or {}).get("reason") for page in pages) == reason
+    assert all(page["similar"] is not None for page in pages), "similar sentences stay"
+    assert all((page["machine"] is not None) == label for page in pages)
+    assert any((page["machine"] or {}).get("reason") for page in pages) == reason
     assert all(task.machine is not None for task in folder.tasks.work), "the verdict is kept to be compared with"
-
-
-def test_adjudicators_see_the_same_part_of_the_verdict(tmp_path: Path) -> None:
-    for show, label, reason in (
-        ("nothing", False, False),
-        ("verdict", True, False),
-        ("verdict_and_reason", True, True),
-    ):
-        folder = verdicts(tmp_path / show, show=show)
-        answered(folder, Profile(accuracy=0.5))
-        with CampaignService(folder) as service:
-            pages = service.request("batch", Visitor(ADJUDICATOR, "lead"))["batch"]["tasks"]
-        machines = [page["assistance"]["machine"] for page in pages]
-        assert all((answer["answer"]["machine"] is None) != label for page in pages for answer in page["answers"])
-        assert {machine is not None for machine in machines} == {label}
-        assert any((machine or {}).get("reason") for machine in machines) == reason
+    assert answered(folder, Profile(accuracy=0.5))
+    with CampaignService(folder) as service:
+        pages = service.request("batch", Visitor(ADJUDICATOR, "lead"))["batch"]["tasks"]
+    machines = [page["assistance"]["machine"] for page in pages]
+    assert all((answer["answer"]["machine"] is None) != label for page in pages for answer in page["answers"])
+    assert {machine is not None for machine in machines} == {label}
+    assert any((machine or {}).get("reason") for machine in machines) == reason
 
 
 def answered(folder: CampaignFolder, profile: Profile) -> list[Answer]:

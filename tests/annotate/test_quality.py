@@ -71,16 +71,6 @@ def test_annotator_agreement_equals_meta_agree() -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_task_type_has_agreement_and_statistics(task_type: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, task_type=task_type)
-    with CampaignService(folder, readonly=True) as service:
-        found = quality(service, PLAIN)
-    assert found.headline()
-    assert all(row.value == pytest.approx(1.0) for row in found.headline() if row.value is not None)
-    assert all(one["agreement"] in (None, pytest.approx(1.0)) for one in found.annotators)
-
-
-@pytest.mark.parametrize("task_type", made.TASK_TYPES)
 def test_status_and_page_show_the_same_agreement(task_type: str, tmp_path: Path) -> None:
     """Brief quality equals `meta agree`."""
     plan: dict[str, Any] = {"task_type": task_type, "answers_per_item": 3, "attention": {"rate": 0}}

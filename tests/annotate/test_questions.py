@@ -11,7 +11,6 @@ from annotate import campaigns as made
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
 from summeter.annotate.analysis.aggregate import dataset_of, judgments_of, merged_of
 from summeter.annotate.analysis.quality import quality
-from summeter.annotate.campaign.build import warnings_of
 from summeter.annotate.campaign.config import Scale
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import TaskAnswer
@@ -102,35 +101,6 @@ def test_answers_are_merged_by_type_and_adjudicated(tmp_path: Path) -> None:
         decided = {one.aspect: one for one in merged_of(service)}
         assert (decided["tone"].label, decided["sure"].value) == ("odd", 100)
         assert "flaws" not in decided  # left out by who decided
-
-
-def test_a_warning_about_long_texts(tmp_path: Path) -> None:
-    free = {"name": "free", "question": "Well?", "type": "text", "longest": 2000}
-    data = made.rows(systems=9)
-    folder = made.make(tmp_path / "long", data, task_type="rating", questions=[free])
-    (warning,) = [one for one in warnings_of(folder) if one.startswith("questions")]
-    assert warning == (
-        "questions: texts with a total of 18,000 characters may exceed the limit of 64 KiB for an answer; set `longest`"
-    )
-    short = made.make(tmp_path / "short", data, task_type="rating", questions=[{**free, "longest": 1500}])
-    assert not [one for one in warnings_of(short) if one.startswith("questions")]
-
-
-def test_a_warning_about_unused_fields(tmp_path: Path) -> None:
-    plan: dict[str, Any] = {
-        "aspects": [{"name": "style", "scale": {"high": 3}}], "scale": {"high": 7}, "best": False,
-        "error_types": ["odd"],
-    }  # fmt: skip
-    told = {}
-    for task_type in ("rating", "pairwise", "fact_verification"):
-        warnings = warnings_of(made.make(tmp_path / task_type, task_type=task_type, **plan))
-        told[task_type] = [one.partition(":")[0] for one in warnings if "instead" in one or "does not use" in one]
-    assert told == {
-        "rating": ["error_types"],
-        "pairwise": ["scale", "best", "error_types", "aspects"],
-        "fact_verification": ["aspects", "scale", "best", "aspects"],
-    }
-    assert not [one for one in warnings_of(made.make(tmp_path / "plain")) if "does not use" in one]
 
 
 def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:

@@ -11,15 +11,12 @@ from typing import Any
 import pytest
 from annotate import campaigns as made
 
-import summeter as sm
-from summeter.annotate.analysis.aggregate import dataset_of, judgments_of
 from summeter.annotate.analysis.export import export_events, import_events
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import PREVIEW, Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.data.dataset import load, save
 from summeter.records import InputError
 
 STEPS: dict[str, Any] = {
@@ -34,26 +31,6 @@ def refused(code: str, service: CampaignService, name: str, *arguments: Any) -> 
         service.request(name, *arguments)
     assert caught.value.code == code
     return caught.value
-
-
-@pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_judgments_of_every_task_type_work_in_studies(task_type: str, tmp_path: Path) -> None:
-    folder = made.make(tmp_path, task_type=task_type, answers_per_item=2, attention={"rate": 0.3, "judge_after": 1})
-    with CampaignService(folder) as service:
-        for name in ("anna", "ben"):
-            while made.do_batch(service, name):
-                pass
-            assert service.state.people[name].checks_seen > 0
-            assert service.state.people[name].checks_passed == service.state.people[name].checks_seen
-        assert all(len(one.counted) == 2 for one in service.state.items.values())
-        data = dataset_of(service)
-        save(data, tmp_path / "out")
-        assert load(tmp_path / "out").judgments("human.raw") == tuple(judgments_of(service))
-    judges = {one.judge for one in data.judgments("human.raw")}
-    assert judges == {"anna", "ben"}
-    aspect = data.judgments("human.raw")[0].aspect
-    if task_type not in {"pairwise", "key_fact_validation"}:
-        assert list(sm.meta.agree(data, aspect=aspect))
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)

@@ -13,11 +13,15 @@ from annotate import campaigns as made
 from annotate import crowds
 from annotate.network import Network, simulate_over_http
 
+from summeter.annotate.analysis.aggregate import dataset_of, judgments_of
+from summeter.annotate.analysis.quality import quality
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.app import make_app
 from summeter.annotate.simulate import crowd
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import Task
+from summeter.data.dataset import load, save
+from summeter.meta import agree
 from summeter.records import Judgment, SummeterError, Target, UsageError
 
 STAGES: dict[str, Any] = {
@@ -27,8 +31,8 @@ STAGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_every_task_type_can_be_completed(task_type: str, tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 4, task_type=task_type, **STAGES)
+def test_every_task_type_can_be_completed_and_studied(task_type: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path / "made", [crowds.GOOD] * 4, task_type=task_type, **STAGES)
     with CampaignService(folder, readonly=True) as service:
         assert all(len(one.counted) == 3 and not one.held for one in service.state.items.values())
         assert all(one.checks_passed == one.checks_seen for one in service.state.people.values())
@@ -38,6 +42,15 @@ def test_every_task_type_can_be_completed(task_type: str, tmp_path: Path) -> Non
             right = service.task_type.right_answer(task, truth)
             assert service.task_type.read(right.to_json(), task) == right
             assert all(answer.answer == right for answer in service.state.counted_answers(task.key))
+        data, raw = dataset_of(service), judgments_of(service)
+        save(data, tmp_path / "out")
+        assert load(tmp_path / "out").judgments("human.raw") == tuple(raw)
+        found = quality(service, 0)
+        values = [row.value for row in found.headline()] + [row["agreement"] for row in found.annotators]
+        assert found.headline()
+        assert all(value in (None, pytest.approx(1.0)) for value in values)
+    if task_type not in {"pairwise", "key_fact_validation"}:
+        assert list(agree(data, aspect=raw[0].aspect, resamples=0))
 
 
 def work(task_type: str, machine: dict[str, Any] | None = None) -> Task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from summeter.annotate.analysis.export import (
     import_events,
     import_submissions,
     write_bonuses,
+    write_study_settings,
     write_submissions,
 )
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.records import UsageError
+from summeter.records import InputError, UsageError
 
 PAY = {"per_batch": 2.0, "bonus": {"amount": 0.5, "checks_at_least": 0.5}}
 
@@ -154,3 +156,23 @@ def test_local_accounts_have_no_bonuses_file(tmp_path: Path) -> None:
         pytest.raises(UsageError, match="the platform local pays no bonuses"),
     ):
         write_bonuses(service, tmp_path / "b.csv")
+
+
+def test_settings_and_statuses_in_the_formats_of_platforms(tmp_path: Path) -> None:
+    turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
+    with CampaignService(turk) as service:
+        write_study_settings(service, tmp_path / "study.json")
+        (tmp_path / "bad.csv").write_text("a,b\n", encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            import_submissions(service, tmp_path / "bad.csv")
+    rules = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))["qualification_requirements"]
+    assert rules[0] == {
+        "QualificationTypeId": "000000000000000000L0", "Comparator": "GreaterThan", "IntegerValues": [95]
+    }  # fmt: skip
+    assert rules[2]["LocaleValues"] == [{"Country": "US"}]
+    assert [(fault.line, fault.field) for fault in caught.value.faults] == [(1, "WorkerId")]
+    with CampaignService(made.make(tmp_path / "p", platform={"name": "prolific"})) as service:
+        service.request("batch", Visitor("prolific", "P1", "S", "X"))
+        (tmp_path / "in.csv").write_text("Participant id,Status\nP1,RETURNED\n", encoding="utf-8")
+        assert import_submissions(service, tmp_path / "in.csv") == (1, 0)
+        assert next(iter(service.state.people.values())).platform_status == {"": "returned"}
