@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -35,7 +34,16 @@ from summeter.meta.options import (
     study,
 )
 from summeter.meta.results import Row, interval_row, merged, named, resampling
-from summeter.meta.sample import Rater, Sample, are_decisions, mostly_within, rounded, rows_by_name
+from summeter.meta.sample import (
+    Rater,
+    Sample,
+    Units,
+    are_decisions,
+    group_means,
+    mostly_within,
+    rounded,
+    rows_by_name,
+)
 from summeter.meta.selection import PEOPLE, check_known, group_fields, merged_votes, meta_input
 from summeter.meta.texts import Texts
 from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
@@ -52,7 +60,7 @@ from summeter.stats import (
     ppi_mean,
 )
 from summeter.stats.alt_test import FEWEST_ITEMS, SCORES, AltTest, Wins, alt_test, balance, wins
-from summeter.stats.base import Floats, mean_present, ratio, undefined
+from summeter.stats.base import Bools, Floats, Ints, mean_present, ratio, undefined
 from summeter.stats.prevalence import effective_size, rogan_gladen
 from summeter.tables import with_interval
 
@@ -141,7 +149,7 @@ def trust(votes: Source, gold: Gold | None, options: TrustOptions) -> TrustStudy
     rows: list[Row] = []
     notes: list[str] = []
     for items in _items(votes, gold, options):
-        judged = _Judged.of(items, options)
+        judged = _Judged(items, options)
         rows += judged.rows()
         notes += judged.notes
     return TrustStudy(STUDY, rows, notes)
@@ -153,9 +161,8 @@ def trust(votes: Source, gold: Gold | None, options: TrustOptions) -> TrustStudy
 def _items(source: Any, gold: Gold | None, options: TrustOptions) -> Iterator[JudgedItems]:
     if isinstance(source, str | Path) and Path(source).is_dir():
         source = RunFolder(Path(source))
-    if isinstance(source, Sequence) and not isinstance(source, str) and source and isinstance(source[0], RunFolder):
-        source = judge_input(source)
-    if isinstance(source, RunFolder | JudgeInput):
+    several = isinstance(source, Sequence) and not isinstance(source, str)
+    if isinstance(source, RunFolder | JudgeInput) or (several and source and isinstance(source[0], RunFolder)):
         yield from _of_run(judge_input(source), gold, options)
         return
     if gold is not None:
@@ -176,21 +183,20 @@ def _of_run(machine: JudgeInput, gold: Gold | None, options: TrustOptions) -> It
     if options.judge is not None:
         known = dict.fromkeys(name for each in machine.questions() for name in (each.judge, each.signature))
         check_known([options.judge], list(known), "judge")
-    selected = {"aspect": options.aspect, "judgment_set": options.judgment_set, "source": options.source}
+    questions = machine.questions(judge=options.judge)
     found = False
-    for question in machine.questions(judge=options.judge):
-        pairs = [pair for pair in options.aspect_pairs if pair[0] == question.aspect]
-        for _, aspect in pairs or ([] if options.aspects else [(question.aspect, question.aspect)]):
-            for level in [options.level] if options.level is not None else [None, "summary"]:
-                chosen = VotesOptions(**{**selected, "aspect": aspect, "level": level})
+    for question in questions:
+        for judge_aspect, aspect in options.aspect_pairs or [(question.aspect, question.aspect)]:
+            for level in (options.level,) if options.level is not None else (None, "summary"):
+                selected = {"aspect": aspect, "judgment_set": options.judgment_set, "source": options.source}
                 try:
-                    votes = next(iter(votes_to_compare(read.gold, chosen)), None)
-                except UsageError:
+                    votes = next(votes_to_compare(read.gold, VotesOptions(**selected, level=level)), None)
+                except UsageError:  # people did not judge the aspect at the level
                     votes = None
-                if votes is None or votes.level == "pair" or votes.names:
+                if judge_aspect != question.aspect or votes is None or votes.level == "pair" or votes.names:
                     continue
-                at = Level(votes.level)
-                scores = machine.scores(question, at, ValueOrLabel.VALUE if at is Level.SUMMARY else ValueOrLabel.LABEL)
+                use = ValueOrLabel.VALUE if votes.level == Level.SUMMARY else ValueOrLabel.LABEL
+                scores = machine.scores(question, Level(votes.level), use)
                 values = scores.values_on(votes.units) if len(scores) else np.full(len(votes), np.nan)
                 if np.isnan(values).all():
                     continue
@@ -198,142 +204,140 @@ def _of_run(machine: JudgeInput, gold: Gold | None, options: TrustOptions) -> It
                 units = replace(votes.units, context=read.context)
                 both = Sample.of_values(units, [scores.judge, *votes.raters], np.vstack([values, votes.matrix]))
                 columns = [name for name in ("system", "domain") if units.column(name).used() != [None]]
-                yield JudgedItems(
-                    replace(both, rule=votes.rule, scale=votes.scale, source=votes.source),
-                    tuple(columns), units.column, None if texts is None else _lengths(texts, both),
-                )  # fmt: skip
+                sample = replace(both, rule=votes.rule, scale=votes.scale, source=votes.source)
+                lengths = None if texts is None else _lengths(texts, units)
+                yield JudgedItems(sample, tuple(columns), units.column, lengths)
                 break
     if not found:
-        judged = ", ".join(dict.fromkeys(question.aspect for question in machine.questions(judge=options.judge)))
-        people = ", ".join(dict.fromkeys(name for name in read.gold.aspect.used() if name)) or "nothing"
+        judged = ", ".join(dict.fromkeys(question.aspect for question in questions)) or "nothing"
+        people = ", ".join(name for name in read.gold.aspect.used() if name) or "nothing"
         raise UsageError(
-            f"judge and people have no votes on the same units: the judges judged {judged or 'nothing'}, and people "
-            f"{people}; give a pair JUDGE:GOLD with ", Parameter("aspect"), ", or other data with ", Parameter("gold")
+            f"judge and people have no votes on the same units: the judges judged {judged}, and people {people}; "
+            "give a pair JUDGE:GOLD with ", Parameter("aspect"), ", or other data with ", Parameter("gold")
         )  # fmt: skip
 
 
-def _lengths(data: Dataset, sample: Sample) -> Floats | None:
+def _lengths(data: Dataset, units: Units) -> Floats | None:
     """Return the number of words of each summary or sentence, or None for other units."""
-    if sample.level not in {Level.SUMMARY, Level.SENTENCE}:
+    if units.level not in {Level.SUMMARY, Level.SENTENCE}:
         return None
-    units, of_data = sample.units, Texts(data)
+    of_data = Texts(data)
     places = zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True)
     texts = [of_data.unit(units.level, *place) for place in places]
     return np.array([np.nan if text is None else float(LENGTHS["words"](text)) for text in texts])
 
 
-@dataclass(frozen=True)
+class _Tests(NamedTuple):
+    """The alternative annotator tests of the judge and of the best constant, and their variants.
+
+    `clustered` is the test by document, if documents have several items. `balanced` weighs labels equally, if the
+    constant passes. `won` are the wins of the judge and of the constant, and `raters` the tested annotators.
+    """
+
+    plain: AltTest
+    constant: AltTest
+    clustered: AltTest | None = None
+    balanced: tuple[AltTest, AltTest] | None = None
+    won: tuple[Wins, Wins] | None = None
+    clusters: Ints | None = None
+    raters: Sequence[Rater] = ()
+
+    @property
+    def main(self) -> AltTest:
+        """The test by document if documents have several items, else the plain test."""
+        return self.clustered or self.plain
+
+    @property
+    def balanced_passed(self) -> bool:
+        """Whether the judge passes with labels weighted equally, and the constant does not."""
+        return self.balanced is not None and self.balanced[0].passed and not self.balanced[1].passed
+
+    @property
+    def passed(self) -> bool:
+        """Whether the judge passes a test that the constant fails."""
+        return self.main.passed and (not self.constant.passed or self.balanced_passed)
+
+
 class _Judged:
     """The votes of a judge and of people on one aspect, and what is computed from them.
 
-    `judge` and `people` are votes after thresholds, `scores` the values of the judge before. `labels` says whether
-    votes are labels, and `on_scale` whether the judge uses the scale of people.
+    `judge` and `people` are votes after thresholds, `scores` the values of the judge before. `merged` is people's
+    majority of labels (NaN if tied) or mean of ratings, `usual` their most common label or mean rating, and `known` the
+    mask of the items with votes of both sides. `labels` says whether votes are labels, and `on_scale` whether the judge
+    uses the scale of people. `names` are the labels, if they are neither numbers nor 0 and 1.
     """
 
-    items: JudgedItems
-    options: TrustOptions
-    judge: Floats
-    people: Floats
-    scores: Floats
-    labels: bool
-    on_scale: bool
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, items: JudgedItems, options: TrustOptions) -> _Judged:
-        """Apply the thresholds, and recognise the scale."""
-        sample, notes = items.sample, list(items.notes)
+    def __init__(self, items: JudgedItems, options: TrustOptions) -> None:
+        """Apply the thresholds, recognise the scale, and merge people's votes."""
+        self.items, self.options, self.sample = items, options, items.sample
+        sample, self.names, self.draws = items.sample, items.sample.names, options.resampling
+        self.documents, self.notes = sample.units.document.codes, list(items.notes)
         scores, people = sample.matrix[0], sample.matrix[1:]
-        for side, name in ((scores, sample.judge.judge), (people, "people")):
+        for side, name in ((scores, f"{sample.judge.judge} has"), (people, "people have")):
             if np.isnan(side).all():
-                raise UsageError(f"{name} {'have' if side is people else 'has'} no vote on any item")
+                raise UsageError(f"{name} no vote on any item")
         gold_at_least, at_least = options.gold_at_least, options.judge_at_least
-        if sample.names and (gold_at_least, at_least) != (None, None):
+        if self.names and (gold_at_least, at_least) != (None, None):
             raise UsageError(
                 "votes are labels without an order; a threshold has no effect, but ", Parameter("positive")
             )
         if gold_at_least is not None:
             people = np.where(np.isnan(people), np.nan, people >= gold_at_least)
-        labels = bool(sample.names) or options.scale == LABELS or are_decisions(people)
-        if at_least is None and labels and not sample.names and not are_decisions(scores):
+        self.labels = bool(self.names) or options.scale == LABELS or are_decisions(people)
+        if at_least is None and self.labels and not self.names and not are_decisions(scores):
             if not (np.nanmin(scores) >= 0 and np.nanmax(scores) <= 1):
-                what = (
-                    "people's votes are 0 and 1, but the judge's are not; give the lowest value that counts as 1 with "
-                )
-                raise UsageError(what, Parameter("judge_at_least", "..."))
+                what = "people's votes are 0 and 1, but the judge's are not; give the lowest value that counts as 1 "
+                raise UsageError(what, "with ", Parameter("judge_at_least", "..."))
             at_least = 0.5
-            notes.append("scores of the judge of at least 0.5 count as 1 (option judge_at_least)")
+            self.notes.append("scores of the judge of at least 0.5 count as 1 (option judge_at_least)")
         judge = scores if at_least is None else np.where(np.isnan(scores), np.nan, scores >= at_least)
         low, high = sample.scale[:: max(1, len(sample.scale) - 1)] or (np.nanmin(people), np.nanmax(people))
-        known = judge[~np.isnan(judge)]
-        on_scale = labels or mostly_within(known, low, high)
-        if not on_scale:
-            notes.append(
-                f"the judge ({known.min():g} to {known.max():g}) is not on people's scale ({low:g} to {high:g}), so "
+        said = judge[~np.isnan(judge)]
+        self.on_scale = self.labels or mostly_within(said, low, high)
+        if not self.on_scale:
+            self.notes.append(
+                f"the judge ({said.min():g} to {said.max():g}) is not on people's scale ({low:g} to {high:g}), so "
                 "that only the order of items is compared"
             )
-        return cls(items, options, judge, people, scores, labels, on_scale, tuple(notes))
-
-    @cached_property
-    def merged(self) -> Floats:
-        """People's majority of labels (NaN if tied) or mean of ratings."""
-        if not self.labels:
-            return rounded(mean_present(self.people))
-        rater, unit = (each.astype(np.int64) for each in np.nonzero(~np.isnan(self.people)))
-        return merged_votes(unit, self.people[rater, unit], len(self.judge), AggregationRule.MAJORITY, Tie.DROP)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The labels, if they are neither numbers nor 0 and 1."""
-        return self.items.sample.names
-
-    @cached_property
-    def known(self) -> Any:
-        """Mask of the items with votes of both sides."""
-        return ~np.isnan(self.judge) & ~np.isnan(self.merged)
-
-    @property
-    def annotators(self) -> int:
-        """Number of people who voted."""
-        return int((~np.isnan(self.people)).any(axis=1).sum())
-
-    @property
-    def documents(self) -> Any:
-        """Document of each item."""
-        return self.items.sample.units.document.codes
-
-    @property
-    def coefficient(self) -> str:
-        """Name of the coefficient of agreement."""
-        return self.options.chosen_or_usual(labels=self.labels, on_scale=self.on_scale)
-
-    def pair(self, judge: Floats, gold: Floats) -> Sample:
-        """Return the votes of two sides on the items that both judged."""
-        rule = AggregationRule.MAJORITY if self.labels else AggregationRule.MEAN
-        aspect, source = self.items.sample.gold.aspect, self.items.sample.source
-        people = Rater(PEOPLE, f"human.{source}|merge:{rule}|v:1", None, aspect)
-        whole = Sample.of_values(self.items.sample.units, [self.items.sample.judge, people], np.stack([judge, gold]))
-        return replace(whole.take(whole.complete), names=self.names)
+        self.scores, self.judge, self.people = scores, judge, people
+        voted = ~np.isnan(people)
+        self.annotators = int(voted.any(axis=1).sum())
+        self.rule = AggregationRule.MAJORITY if self.labels else AggregationRule.MEAN
+        if self.labels:
+            self.merged = merged_votes(np.nonzero(voted)[1], people[voted], len(judge), self.rule, Tie.DROP)
+            self.usual = _mode(people[voted])
+        else:
+            self.merged, self.usual = rounded(mean_present(people)), float(people[voted].mean())
+        self.known = ~np.isnan(judge) & ~np.isnan(self.merged)
+        self.coefficient = options.chosen_or_usual(labels=self.labels, on_scale=self.on_scale)
+        gold = Rater(PEOPLE, f"human.{sample.source}|merge:{self.rule}|v:1", None, sample.gold.aspect)
+        self.raters = sample.judge, gold
+        self.about = merged(named(*self.raters), study=STUDY, level=str(sample.level), average="pooled")
+        self.about |= {"aspect": sample.judge.aspect or None, "gold_aspect": gold.aspect or None}
 
     def agreement(self, judge: Floats, coefficient: str | None = None) -> Estimate:
         """Return the agreement of a judge's votes with people's merged votes."""
-        return estimate(self.pair(judge, self.merged), coefficient or self.coefficient, self.options.resampling)
+        whole = Sample.of_values(self.sample.units, self.raters, np.stack([judge, self.merged]))
+        pair = replace(whole.take(whole.complete), names=self.names)
+        return estimate(pair, coefficient or self.coefficient, self.draws)
+
+    def mean(self, values: Floats, rows: Bools) -> Estimate:
+        """Return the mean of the values of some items."""
+        return self.draws(self.documents[rows]).mean(values[rows])
+
+    def row(self, statistic: str, got: Estimate | str, *about: Mapping[str, Any], **fields: Any) -> Row:
+        """Return a row; a text is the reason why there is no value."""
+        got = undefined(got) if isinstance(got, str) else got
+        return interval_row(got, self.about, *about, statistic=statistic, **fields)
 
     def rows(self) -> list[Row]:
         """Return all rows."""
-        pair = self.pair(self.judge, self.merged)
-        about = merged(named(pair.judge, pair.gold), study=STUDY, level=str(pair.level), average="pooled")
-        about |= {"aspect": pair.judge.aspect or None, "gold_aspect": pair.gold.aspect or None}
-        missing = len(self.judge) - pair.n
-        agreement = replace(self.agreement(self.judge), missing=missing)
+        agreement = replace(self.agreement(self.judge), missing=int((~self.known).sum()))
         order = None if self.names else self.agreement(self.scores, "spearman")
-        tests = self._alt_tests()
-        saving = self._saving()
-        ranking = self._ranking(about)
-        documents = len(np.unique(self.documents[self.known]))
-        gain, confidence = self._gain(), self.options.confidence
+        tests, saving, gain = self._alt_tests(), self._saving(), self._gain()
+        documents, confidence = len(np.unique(self.documents[self.known])), self.options.confidence
         verdict = verdict_of(agreement, order, gain, tests, saving, documents, confidence)
-        biases = list(self._biases(about))
+        biases, ranking = list(self._biases()), self._ranking()
         sentence = self._sentence(verdict, agreement, order, tests, saving, biases[0])
         if ranking.details.get("reversed"):
             sentence += " It reverses {reversed} of {significant} pairs of systems that people tell apart.".format(
@@ -343,23 +347,27 @@ class _Judged:
             "verdict": verdict, "rule": RULE[verdict], "sentence": sentence, "coefficient": self.coefficient,
             "scale": "labels" if self.labels else "ratings", "saving": saving,
             "order": None if order is None else order.value,
-            "same": float((self.judge == self.merged)[self.known].mean()) if pair.n else None, "gain": gain.value,
+            "same": self._same(self.judge), "gain": gain.value,
             "documents": documents, "annotators": self.annotators,
         }  # fmt: skip
-        rows = [interval_row(agreement, about, statistic="agreement", details=details)]
-        rows += self._ceiling(about)
-        rows += self._baselines(about)
-        rows += self._alt_rows(tests, about)
-        rows += self._rates(about)
-        rows += biases
-        rows.append(ranking)
-        rows.append(interval_row(self._needed(verdict, agreement, tests), about, statistic="labels_needed"))
-        return rows
+        return [
+            self.row("agreement", agreement, details=details),
+            self._ceiling(),
+            *self._baselines(),
+            *self._alt_rows(tests),
+            *self._rates(),
+            *biases,
+            ranking,
+            self.row("labels_needed", self._needed(verdict, agreement, tests)),
+        ]
+
+    def _same(self, votes: Floats) -> float | None:
+        """Return the share of items with votes of both sides on which these votes are people's."""
+        return float((votes == self.merged)[self.known].mean()) if self.known.any() else None
 
     def _sentence(
         self, verdict: str, agreement: Estimate, order: Estimate | None, tests: _Tests, saving: float | None, bias: Row
     ) -> str:
-        judge = self.items.sample.judge
         coefficient = COEFFICIENTS.get(self.coefficient, self.coefficient)
         facts = [f"{coefficient} is undefined ({agreement.reason})"]
         if agreement.value is not None:
@@ -368,19 +376,21 @@ class _Judged:
         if verdict == RANKS and order is not None and self.coefficient != "spearman":
             facts.append(f"rank correlation {with_interval(order.value, order.low, order.high, 2)}")
         if (test := tests.main).winning_rate is not None:
-            facts.append(
-                f"it can replace {_count(test)} (epsilon {test.epsilon:g}), and a constant {_count(tests.constant)}"
-            )
+            replaced = [
+                f"{sum(one.replaced for one in each.annotators)} of {len(each.annotators)} annotators"
+                for each in (test, tests.constant)
+            ]
+            facts.append(f"it can replace {replaced[0]} (epsilon {test.epsilon:g}), and a constant {replaced[1]}")
         if verdict == CONSTANT and self.labels:
-            same = [float(np.equal(votes, self.merged)[self.known].mean()) for votes in (self.judge, self.usual)]
-            facts.append(f"it is right on {same[0]:.0%} of the items, and people's usual vote on {same[1]:.0%}")
+            own, usual = (self._same(votes) or 0.0 for votes in (self.judge, np.full(len(self.judge), self.usual)))
+            facts.append(f"it is right on {own:.0%} of the items, and people's usual vote on {usual:.0%}")
         if saving is not None and verdict in (CORRECTED, RANKS):
             facts.append(f"its scores save {saving:.0%} of the labels")
         if bias.value is not None and bias.low is not None and bias.high is not None and bias.low * bias.high > 0:
             more = "more" if bias.value > 0 else "less"
             facts.append(f"it gives {abs(bias.value):.2f} {more} than people on average")
-        about = f"{judge.judge}{f' on {judge.aspect}' if judge.aspect else ''}"
-        text = f"{about}: {verdict}. {'; '.join(facts)}."
+        judge = self.sample.judge
+        text = f"{judge.judge}{f' on {judge.aspect}' if judge.aspect else ''}: {verdict}. {'; '.join(facts)}."
         if tests.constant.passed:
             held = "the judge passes" if tests.balanced_passed else "the judge does not pass"
             text += (
@@ -389,100 +399,87 @@ class _Judged:
             )
         return text
 
-    def _ceiling(self, about: Mapping[str, Any]) -> Iterator[Row]:
+    def _ceiling(self) -> Row:
         if self.annotators < 2:
             reason = "one annotator, or merged votes; at least 2 are needed"
-            yield interval_row(undefined(reason, 0, len(self.judge)), about, statistic="human_ceiling")
-            return
-        sample = self.items.sample
-        rule = AggregationRule.MAJORITY if self.labels else AggregationRule.MEAN
+            return self.row("human_ceiling", undefined(reason, 0, len(self.judge)))
+        sample = self.sample
         votes = Sample.of_values(sample.units, sample.raters[1:], self.people)
-        votes = replace(votes, rule=rule, names=sample.names, scale=sample.scale)
-        pairs = pair_with_others(votes)
-        whole = pairs.take(pairs.complete)
-        got = estimate(replace(whole, names=self.names), self.coefficient, self.options.resampling)
+        pairs = pair_with_others(replace(votes, rule=self.rule, names=self.names, scale=sample.scale))
+        got = estimate(replace(pairs.take(pairs.complete), names=self.names), self.coefficient, self.draws)
         beside = Sample.of_values(pairs.units, pairs.raters, np.stack([self.judge[votes.unit], pairs.y]))
-        beside = replace(beside, names=self.names)
-        both = beside.take(beside.complete & pairs.complete)
-        judge = estimate(both, self.coefficient, _NO_DRAWS) if both.n else None
-        details = {"annotators": self.annotators, "judge": None if judge is None else judge.value}
-        yield interval_row(got, about, statistic="human_ceiling", details=details)
+        both = replace(beside.take(beside.complete & pairs.complete), names=self.names)
+        judge = estimate(both, self.coefficient, _NO_DRAWS).value if both.n else None
+        return self.row("human_ceiling", got, details={"annotators": self.annotators, "judge": judge})
 
-    def _baselines(self, about: Mapping[str, Any]) -> Iterator[Row]:
-        known = self.known
-        judged, gold = self.judge[known], self.merged[known]
-        everywhere = np.where(known, 1.0, np.nan)
+    def _baselines(self) -> Iterator[Row]:
+        known, judged, size = self.known, self.judge[self.known], len(self.judge)
         typical = _mode if self.labels else np.median
-        values: dict[str, Floats | str] = {
-            "constant": everywhere * typical(judged) if len(judged) else everywhere,
-            "majority": everywhere * self.usual,
-            "length": "no text of the items, or labels without an order",
-            "random": np.full(len(known), np.nan),
-        }
-        rng = np.random.default_rng(self.options.seed)
-        values["random"][known] = rng.permutation(judged)  # type: ignore[index]
-        lengths = self.items.lengths
+        shuffled = np.full(size, np.nan)
+        shuffled[known] = np.random.default_rng(self.options.seed).permutation(judged)
+        lengths, by_length = self.items.lengths, None
         if lengths is not None and not self.names:
             usable = known & ~np.isnan(lengths)
             ranked = np.argsort(np.argsort(lengths[usable], kind="stable"), kind="stable")
             rising = correlate(lengths[usable], self.merged[usable], "spearman").value or 0.0
             ordered = np.sort(self.merged[usable])
-            assigned = np.full(len(known), np.nan)
-            assigned[usable] = (ordered if rising >= 0 else ordered[::-1])[ranked]
-            values["length"] = assigned
-        for name, votes in values.items():
-            got = undefined(votes) if isinstance(votes, str) else self.agreement(votes)
-            same = None if isinstance(votes, str) or not len(gold) else float((votes == self.merged)[known].mean())
-            yield interval_row(got, about, statistic=f"baseline_{name}", details={"same": same})
+            by_length = np.full(size, np.nan)
+            by_length[usable] = (ordered if rising >= 0 else ordered[::-1])[ranked]
+        for name, votes in (
+            ("constant", np.where(known, typical(judged) if len(judged) else 1.0, np.nan)),
+            ("majority", np.where(known, self.usual, np.nan)),
+            ("length", by_length),
+            ("random", shuffled),
+        ):
+            got = "no text of the items, or labels without an order" if votes is None else self.agreement(votes)
+            same = None if votes is None else self._same(votes)
+            yield self.row(f"baseline_{name}", got, details={"same": same})
 
     # ---- alternative annotator test ----
 
     def _alt_tests(self) -> _Tests:
-        options, sample = self.options, self.items.sample
-        score = options.similarity or options.score or ("accuracy" if self.labels else "neg_rmse")
-        voters = (~np.isnan(self.people)).any(axis=1)
-        why, expert, people, raters = None, None, self.people, sample.raters[1:]
+        options, people, raters, expert = self.options, self.people, list(self.sample.raters[1:]), None
         if options.expert is not None:
             ids = [rater.judge for rater in raters]
             if options.expert not in ids:
                 raise UsageError(
                     Parameter("expert"), f": no annotator {options.expert!r}; annotators are: {listed(ids)}"
                 )
-            expert = people[ids.index(options.expert)]
-            kept = np.array([name != options.expert for name in ids])
-            people, raters = people[kept], tuple(rater for rater, keep in zip(raters, kept, strict=True) if keep)
-        if sample.exchangeable:
+            place = ids.index(options.expert)
+            expert, people = people[place], np.delete(people, place, axis=0)
+            del raters[place]
+        why = None
+        if self.sample.exchangeable:
             why = "the votes are anonymous, and the test compares annotators"
-        elif voters.sum() < 2:
+        elif self.annotators < 2:
             why = "the test needs at least 2 annotators"
         elif not self.on_scale and options.similarity is None:
             why = "the judge is not on people's scale"
         if why is not None:
             none = AltTest(None, None, (), options.epsilon, 0.05, why)
-            return _Tests(none, none, None, None, None, None, None, None, ())
-        compare: Any = score
+            return _Tests(none, none)
+        score = options.score or ("accuracy" if self.labels else "neg_rmse")
+        compare: Any = options.similarity or score
         if options.similarity is not None and self.names:
             similarity, names = options.similarity, self.names
             compare = lambda first, second: similarity(names[int(first)], names[int(second)])  # noqa: E731
         votes = people[~np.isnan(people)]
         best = _mode(votes) if self.labels or options.similarity or score == "accuracy" else float(votes.mean())
-        won, constant = (
-            wins(judge, people, compare, expert) for judge in (self.judge, np.where(np.isnan(self.judge), np.nan, best))
-        )
+        constant = np.where(np.isnan(self.judge), np.nan, best)
+        won = wins(self.judge, people, compare, expert), wins(constant, people, compare, expert)
         clusters = self.documents if len(np.unique(self.documents)) < len(self.documents) else None
-        plain, of_constant = (alt_test(each, options.epsilon) for each in (won, constant))
-        clustered = None if clusters is None else alt_test(won, options.epsilon, clusters=clusters)
-        balanced = of_balanced_constant = None
+        plain, of_constant = (alt_test(each, options.epsilon) for each in won)
+        clustered = None if clusters is None else alt_test(won[0], options.epsilon, clusters=clusters)
+        balanced = None
         if of_constant.passed and (weights := balance(people)) is not None:
-            balanced, of_balanced_constant = (
-                alt_test(each, options.epsilon, weights=weights, clusters=clusters) for each in (won, constant)
-            )
-        return _Tests(plain, of_constant, clustered, balanced, of_balanced_constant, won, constant, clusters, raters)
+            first, second = (alt_test(each, options.epsilon, weights=weights, clusters=clusters) for each in won)
+            balanced = first, second
+        return _Tests(plain, of_constant, clustered, balanced, won, clusters, raters)
 
-    def _alt_rows(self, tests: _Tests, about: Mapping[str, Any]) -> Iterator[Row]:
+    def _alt_rows(self, tests: _Tests) -> Iterator[Row]:
         def row(
-            statistic: str, test: AltTest, won: Wins | None = None, clusters: Any = None, **details: Any
-        ) -> Row:  # fmt: skip
+            statistic: str, test: AltTest, won: Wins | None = None, clusters: Ints | None = None, **details: Any
+        ) -> Row:
             each = [{**one._asdict(), "annotator": tests.raters[one.annotator].judge} for one in test.annotators]
             n = max((one.n for one in test.annotators), default=0)
             got = undefined(test.reason or "", n) if test.winning_rate is None else Estimate(test.winning_rate, n)
@@ -490,150 +487,124 @@ class _Judged:
             if won is not None:
                 rates = (alt_test(won, epsilon, clusters=clusters).winning_rate for epsilon in _CURVE)
                 details["curve"] = [list(point) for point in zip(_CURVE, rates, strict=True)]
-            return interval_row(got, about, statistic=statistic, details=details)
+            return self.row(statistic, got, details=details)
 
-        yield row("alt_test_winning_rate", tests.plain, tests.won)
-        yield interval_row(self._advantage(tests), about, statistic="alt_test_advantage_probability")
-        yield row("alt_test_winning_rate_of_constant", tests.constant, tests.constant_won)
+        won, constant = tests.won or (None, None)
+        advantage: Estimate | str = tests.plain.reason or ""
+        if won is not None and tests.plain.advantage is not None:
+            shares = won.judge[[one.annotator for one in tests.plain.annotators]].T
+            kept = ~np.isnan(shares).all(axis=1)
+            bootstrap = self.draws(self.documents[kept])
+            sums = bootstrap.sums(np.nan_to_num(shares[kept]))
+            counts = bootstrap.sums((~np.isnan(shares[kept])).astype(np.float64))
+            advantage = bootstrap.interval(
+                lambda weights: mean_present(ratio(weights @ sums, weights @ counts), axis=1)
+            )
+        yield row("alt_test_winning_rate", tests.plain, won)
+        yield self.row("alt_test_advantage_probability", advantage)
+        yield row("alt_test_winning_rate_of_constant", tests.constant, constant)
         if tests.clustered is not None:
-            yield row("alt_test_winning_rate_by_document", tests.clustered, tests.won, tests.clusters)
-        if tests.balanced is not None and tests.balanced_constant is not None:
-            constant = tests.balanced_constant.winning_rate
-            yield row("alt_test_winning_rate_balanced", tests.balanced, of_constant=constant)
-
-    def _advantage(self, tests: _Tests) -> Estimate:
-        if tests.won is None or tests.plain.advantage is None:
-            return undefined(tests.plain.reason or "")
-        tested = [one.annotator for one in tests.plain.annotators]
-        won = tests.won.judge[tested].T
-        kept = ~np.isnan(won).all(axis=1)
-        bootstrap = self.options.resampling(self.documents[kept])
-        sums, counts = (
-            bootstrap.sums(np.nan_to_num(won[kept])),
-            bootstrap.sums((~np.isnan(won[kept])).astype(np.float64)),
-        )
-        return bootstrap.interval(lambda weights: mean_present(ratio(weights @ sums, weights @ counts), axis=1))
+            yield row("alt_test_winning_rate_by_document", tests.clustered, won, tests.clusters)
+        if tests.balanced is not None:
+            of_judge, of_constant = tests.balanced
+            yield row("alt_test_winning_rate_balanced", of_judge, of_constant=of_constant.winning_rate)
 
     # ---- errors, rates and biases ----
 
-    def _rates(self, about: Mapping[str, Any]) -> Iterator[Row]:
-        draws, known = self.options.resampling, self.known
+    def _rates(self) -> Iterator[Row]:
+        known, judge = self.known, self.judge
         binary = self.labels and not self.names
         why = "labels without an order (option positive)" if self.names else "ratings (option gold_at_least)"
         for name in ("sensitivity", "specificity"):
-            got = self.agreement(self.judge, name) if binary else undefined(why)
-            yield interval_row(got, about, statistic=name)
-        for column, value, mask in self._groups():
-            for name in ("sensitivity", "specificity") if binary else ():
-                part = self.pair(np.where(mask, self.judge, np.nan), self.merged)
-                yield interval_row(estimate(part, name, draws), about, group_fields(column, value), statistic=name)
-        judged = ~np.isnan(self.judge)
+            yield self.row(name, self.agreement(judge, name) if binary else why)
+        for group, mask in self._groups() if binary else ():
+            for name in ("sensitivity", "specificity"):
+                yield self.row(name, self.agreement(np.where(mask, judge, np.nan), name), group)
+        judged = ~np.isnan(judge)
         raw, corrected, powered = (undefined(why) for _ in range(3))
         votes = np.where(np.isnan(self.merged), mean_present(self.people), self.merged)  # a tie of 0 and 1 is 0.5
         rest, labelled = judged & np.isnan(votes), judged & ~np.isnan(votes)
         if not self.names:
-            raw = draws(self.documents).mean(self.judge)
-            powered = ppi_mean(votes, self.judge, self.documents, self.options.confidence).estimate
+            raw = self.draws(self.documents).mean(judge)
+            powered = ppi_mean(votes, judge, self.documents, self.options.confidence).estimate
         if binary and not rest.any():
-            reason = "no unlabelled items: people's own rate"
-            corrected = replace(draws(self.documents[labelled]).mean(votes[labelled]), reason=reason)
+            corrected = replace(self.mean(votes, labelled), reason="no unlabelled items: people's own rate")
         elif binary:
             shares = [
                 (float(said.mean()) if len(said) else 0.0, effective_size(said, self.documents[mask]))
                 for mask, label in ((rest, 1), (known & (votes == 1), 1), (known & (votes == 0), 0))
-                for said in [(self.judge[mask] == label).astype(np.float64)]
+                for said in [(judge[mask] == label).astype(np.float64)]
             ]
             corrected = rogan_gladen(*shares[0], *shares[1], *shares[2], level=self.options.confidence)
             corrected = replace(corrected, n=int(rest.sum()))
-        yield interval_row(raw, about, statistic="rate_raw", missing=int((~judged).sum()))
         unlabelled = {"unlabelled": int(rest.sum())}
-        yield interval_row(corrected, about, statistic="rate_corrected", details=unlabelled)
-        yield interval_row(powered, about, statistic="rate_ppi", details=unlabelled)
+        yield self.row("rate_raw", raw, missing=int((~judged).sum()))
+        yield self.row("rate_corrected", corrected, details=unlabelled)
+        yield self.row("rate_ppi", powered, details=unlabelled)
 
-    def _groups(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield the column, the value and the mask of each group of items."""
-        columns = self.items.columns if self.options.by is None else (self.options.by,)
-        for name in columns:
+    def _groups(self) -> Iterator[tuple[dict[str, Any], Bools]]:
+        """Yield the fields and the mask of each group of items."""
+        for name in self.items.columns if self.options.by is None else (self.options.by,):
             groups = list(rows_by_name(self.items.column(name)))
             if 1 < len(groups) <= _MOST_GROUPS:
-                yield from ((name, value, mask) for value, mask in groups)
+                yield from ((group_fields(name, value), mask) for value, mask in groups)
 
-    def _biases(self, about: Mapping[str, Any]) -> Iterator[Row]:
-        draws, lengths = self.options.resampling, self.items.lengths
-        gap = self.judge - self.merged
+    def _biases(self) -> Iterator[Row]:
+        gap, known = self.judge - self.merged, self.known
         if self.names or not self.on_scale:
             why = "labels without an order" if self.names else "the judge is not on people's scale"
-            for name in ("bias", "bias_own_family"):
-                yield interval_row(undefined(why), about, statistic=name)
+            yield self.row("bias", why)
+            yield self.row("bias_own_family", why)
         else:
-            whole = draws(self.documents[self.known]).mean(gap[self.known])
-            yield interval_row(whole, about, statistic="bias")
-            for column, value, mask in self._groups():
-                rows = mask & self.known
-                got = draws(self.documents[rows]).mean(gap[rows])
-                yield interval_row(got, about, group_fields(column, value), statistic="bias")
-            yield self._own_family(gap, about)
-        if lengths is not None and not self.names and (used := self.known & ~np.isnan(lengths)).any():
-            bootstrap = draws(self.documents[used])
-            yield from length_estimates(
-                self.scores[used], self.merged[used], lengths[used], bootstrap.codes, bootstrap, about
-            )
+            yield self.row("bias", self.mean(gap, known))
+            for group, mask in self._groups():
+                yield self.row("bias", self.mean(gap, mask & known), group)
+            # The bias on the systems of the judge's family, minus that on the others.
+            judge, system = self.sample.judge, self.sample.units.system
+            names = [name for name in system.used() if name is not None]
+            family, own, reason = own_family(judge.judge, judge.signature, judge.model, names, self.options)
+            of_systems = known & ~system.equal(None)
+            got = undefined(reason or "", int(of_systems.sum()))
+            if reason is None:
+                bootstrap = self.draws(self.documents[of_systems])
+                got = family_gap(gap[of_systems], system.equal(*own)[of_systems], bootstrap.codes, bootstrap)
+            yield self.row("bias_own_family", got, details={"family": family, "own_systems": own})
+        lengths = self.items.lengths
+        if lengths is not None and not self.names and (used := known & ~np.isnan(lengths)).any():
+            bootstrap = self.draws(self.documents[used])
+            sides = self.scores[used], self.merged[used], lengths[used]
+            yield from length_estimates(*sides, bootstrap.codes, bootstrap, self.about)
 
-    def _own_family(self, gap: Floats, about: Mapping[str, Any]) -> Row:
-        """Return the judge's bias on the systems of its family, minus its bias on the others."""
-        system, judge = self.items.sample.units.system, self.items.sample.judge
-        names = [name for name in system.used() if name is not None]
-        family, own, why = own_family(judge.judge, judge.signature, judge.model, names, self.options)
-        details = {"family": family, "own_systems": own}
-        known = self.known & ~system.equal(None)
-        if why is not None:
-            return interval_row(undefined(why, int(known.sum())), about, statistic="bias_own_family", details=details)
-        bootstrap = self.options.resampling(self.documents[known])
-        got = family_gap(gap[known], system.equal(*own)[known], bootstrap.codes, bootstrap)
-        return interval_row(got, about, statistic="bias_own_family", details=details)
-
-    def _ranking(self, about: Mapping[str, Any]) -> Row:
-        system = self.items.sample.units.system
-        names = [name for name in system.used() if name is not None]
+    def _ranking(self) -> Row:
+        units = self.sample.units
+        names = [name for name in units.system.used() if name is not None]
         if len(names) < 2 or self.names:
             why = "labels without an order" if self.names else f"{len(names)} system{'s' * (len(names) != 1)}"
-            return interval_row(undefined(why), about, statistic="system_ranking")
-        known = self.known & ~system.equal(None)
-        systems, documents = (column.take(known).dense() for column in (system, self.items.sample.units.document))
-        counts = np.zeros((len(systems.names), len(documents.names)))
-        np.add.at(counts, (systems.codes, documents.codes), 1.0)
-        tables = []
+            return self.row("system_ranking", why)
+        known = self.known & ~units.system.equal(None)
+        systems, documents = (column.take(known).dense() for column in (units.system, units.document))
+        size, cells = len(systems.names), systems.codes * len(documents.names) + documents.codes
+        found, means = [], []
         for votes in (self.scores, self.merged):
-            sums = np.zeros_like(counts)
-            np.add.at(sums, (systems.codes, documents.codes), votes[known])
-            tables.append((ratio(sums, counts), rounded(ratio(sums.sum(axis=1), counts.sum(axis=1)))))
-        by_judge, by_people = (
-            paired_differences(
-                [dict(zip(map(str, systems.names), table, strict=True))], permutations=_PERMUTATIONS,
-                seed=self.options.seed,
-            )[0]
-            for table, _ in tables
-        )  # fmt: skip
-        first, second = np.triu_indices(len(systems.names), 1)
-        signs = [
-            np.where(np.abs(gap) <= SAME, 0.0, np.sign(gap))
-            for _, mean in tables
-            for gap in [mean[first] - mean[second]]
-        ]
-        found = [pair.better for pair in by_people]
+            values = group_means(votes[known], cells, size * len(documents.names)).reshape(size, -1)
+            table = dict(zip(map(str, systems.names), values, strict=True))
+            found.append(paired_differences([table], permutations=_PERMUTATIONS, seed=self.options.seed)[0])
+            means.append(dict(zip(table, group_means(votes[known], systems.codes, size).tolist(), strict=True)))
+        pairs = [(pair.first, pair.second, pair.better, other.better) for other, pair in zip(*found, strict=True)]
+        gaps = np.array([[of[first] - of[second] for first, second, *_ in pairs] for of in means])
+        signs = np.where(np.abs(gaps) <= SAME, 0.0, np.sign(gaps))
         turned = [
-            [pair.first, pair.second]
-            for pair, a, b in zip(by_people, *signs, strict=True)
-            if pair.better is not None and a * b < 0
+            [first, second]
+            for (first, second, better, _), opposite in zip(pairs, signs.prod(axis=0) < 0, strict=True)
+            if better is not None and opposite
         ]
         details = {
-            "systems": len(systems.names), "significant": sum(better is not None for better in found),
-            "confirmed": sum(a is not None and a == b.better for a, b in zip(found, by_judge, strict=True)),
+            "systems": size, "significant": sum(better is not None for *_, better, _ in pairs),
+            "confirmed": sum(better is not None and better == by_judge for *_, better, by_judge in pairs),
             "reversed": len(turned), "reversed_pairs": turned,
-            "means": {str(name): pair for name, *pair in zip(systems.names, tables[0][1], tables[1][1], strict=True)},
+            "means": {name: [by_judge, means[1][name]] for name, by_judge in means[0].items()},
         }  # fmt: skip
-        alike = Estimate(float((signs[0] == signs[1]).mean()), len(first))
-        return interval_row(alike, about, statistic="system_ranking", details=details)
+        return self.row("system_ranking", Estimate(float((signs[0] == signs[1]).mean()), len(pairs)), details=details)
 
     # ---- verdict ----
 
@@ -650,12 +621,6 @@ class _Judged:
             value = correlate(self.judge[self.known], self.merged[self.known], "pearson").value
         return None if value is None else max(0.0, value) ** 2
 
-    @cached_property
-    def usual(self) -> float:
-        """People's most common label, or their mean rating."""
-        votes = self.people[~np.isnan(self.people)]
-        return _mode(votes) if self.labels else float(votes.mean())
-
     def _gain(self) -> Estimate:
         """Return how much closer to people the judge is than their usual vote.
 
@@ -663,69 +628,31 @@ class _Judged:
         """
         if not self.on_scale or not self.known.any():
             return undefined("the judge is not on people's scale")
-        judge, gold = self.judge[self.known], self.merged[self.known]
         if self.labels:
-            gap = (judge == gold).astype(np.float64) - (gold == self.usual)
+            gap = (self.judge == self.merged).astype(np.float64) - (self.merged == self.usual)
         else:
-            gap = (gold - self.usual) ** 2 - (gold - judge) ** 2
-        return self.options.resampling(self.documents[self.known]).mean(gap)
+            gap = (self.merged - self.usual) ** 2 - (self.merged - self.judge) ** 2
+        return self.mean(gap, self.known)
 
     def _needed(self, verdict: str, agreement: Estimate, tests: _Tests) -> Estimate:
         """Return the number of labelled items with which a better verdict is likely."""
-        n = agreement.n
+        n, confidence = agreement.n, self.options.confidence
         if verdict in (REPLACES, CONSTANT):
             return undefined("the labels settle the verdict", n)
         if verdict != TOO_FEW:
-            test = (tests.balanced if tests.constant.passed else None) or tests.main
+            test = tests.balanced[0] if tests.constant.passed and tests.balanced is not None else tests.main
             growth = test.growth_needed(POWER)
             if growth is None:
-                why = (
-                    test.reason or f"the judge is more than {test.epsilon:g} behind people; more labels would not help"
-                )
-                return undefined(why, n)
+                behind = f"the judge is more than {test.epsilon:g} behind people; more labels would not help"
+                return undefined(test.reason or behind, n)
             needed = max(n, FEWEST_ITEMS, math.ceil(n * growth))
             return Estimate(float(needed), n, details={"to": "pass the alt-test", "power": POWER})
-        error, value = _error(agreement, self.options.confidence), agreement.value
-        needed = FEWEST_ITEMS
+        needed, error, value = FEWEST_ITEMS, _error(agreement, confidence), agreement.value
         if error and value is not None:
             above = value > USEFUL / 2
-            target = error_to_find(
-                value if above else USEFUL - value, SURE if above else self.options.confidence, POWER
-            )
+            target = error_to_find(value if above else USEFUL - value, SURE if above else confidence, POWER)
             needed = max(needed, labels_to_find(max(2, n), error, target))
         return Estimate(float(needed), n, details={"to": "tell it from a constant", "power": POWER})
-
-
-@dataclass(frozen=True)
-class _Tests:
-    """The alternative annotator tests of the judge and of the best constant, and their variants."""
-
-    plain: AltTest
-    constant: AltTest
-    clustered: AltTest | None
-    balanced: AltTest | None
-    balanced_constant: AltTest | None
-    won: Wins | None
-    constant_won: Wins | None
-    clusters: Any
-    raters: tuple[Rater, ...]
-
-    @property
-    def main(self) -> AltTest:
-        """The test by document if documents have several items, else the plain test."""
-        return self.clustered or self.plain
-
-    @property
-    def balanced_passed(self) -> bool:
-        """Whether the judge passes with labels weighted equally, and the constant does not."""
-        if self.balanced is None or self.balanced_constant is None:
-            return False
-        return self.balanced.passed and not self.balanced_constant.passed
-
-    @property
-    def passed(self) -> bool:
-        """Whether the judge passes a test that the constant fails."""
-        return self.main.passed and (not self.constant.passed or self.balanced_passed)
 
 
 def _error(got: Estimate, confidence: float) -> float | None:
@@ -765,11 +692,6 @@ def verdict_of(
     if bound(order, SURE, -1) > 0 and not (weak and worse):
         return RANKS
     return CONSTANT if weak else TOO_FEW
-
-
-def _count(test: AltTest) -> str:
-    replaced = sum(one.replaced for one in test.annotators)
-    return f"{replaced} of {len(test.annotators)} annotators"
 
 
 def _mode(values: Floats) -> float:
