@@ -98,7 +98,7 @@ class TestGate:
         got = capsys.readouterr()
         assert got.out.startswith(f"gate not passed: {folder} is interrupted")
         assert "warning: the run is interrupted, not complete" in got.out
-        assert "run is interrupted (judged documents of 2: mock.fact_check " in got.err
+        assert "run is interrupted; resume this run first" in got.err
 
     @pytest.mark.parametrize("status", ["running", "failed", "incomplete"])
     def test_an_incomplete_run_never_passes(
@@ -108,12 +108,12 @@ class TestGate:
         assert ends("gate", folder, "--min", "faithfulness=0", "--json") == 4
         got = capsys.readouterr()
         assert json.loads(got.out)["passed"] is False
-        assert f"run is {status} (" in got.err
+        assert f"run is {status}; " in got.err
 
     def test_nothing_judged_yet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         folder = make(tmp_path / "run", judges=[(FACT_CHECK, lambda *_: [])], status="interrupted").folder
         assert ends("gate", folder, "--min", "faithfulness=0") == 4
-        assert "run is interrupted (" in capsys.readouterr().err
+        assert "run is interrupted; " in capsys.readouterr().err
 
     def test_a_run_with_missing_judgments_is_bad_input(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

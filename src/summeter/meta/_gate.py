@@ -32,7 +32,7 @@ from summeter.pages.numbers import count
 from summeter.records import CoverageError, GateError, Judgment, Parameter, UsageError, signature_changes
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
-from summeter.scoring import SystemScore, system_scores
+from summeter.scoring import system_scores
 from summeter.scoring.scores import UNITS, ScoreTable, composites, unit_scores
 from summeter.stats import decide, labels_to_find
 from summeter.tables import Table, interval, number, with_interval
@@ -212,29 +212,47 @@ def _mean_rows(
     run: RunFolder, scores: ScoreTable, calibrations: Mapping[str, Calibration], options: GateOptions
 ) -> Iterator[Row]:
     """Yield a row for the mean of each aspect, judge, system and group."""
+    lower, by = options.on == "lower-bound", _by_system(options)
     for aspect, least in (options.min or {}).items():
         calibration = calibrations.get(aspect)
         table = scores.take(scores.aspect.equal(aspect))
-        if calibration is not None:
-            table = table.take(table.signature.equal(calibration.signature))
-        elif options.judge is not None:
-            table = table.take(table.judge.equal(options.judge) | table.signature.equal(options.judge))
+        judge = options.judge if calibration is None else calibration.signature
+        if judge is not None:
+            table = table.take(table.judge.equal(judge) | table.signature.equal(judge))
         if not len(table):
             if any(aspect in entry.aspects for entry in run.manifest.judges):
                 check_complete(run)
             known = ", ".join(sorted({f"{each.aspect} ({each.judge})" for each in scores.questions()}))
-            judge = f" by {options.judge}" if options.judge else ""
-            raise UsageError(f"the run has no score of {aspect}{judge}; it has: {known}")
+            by_judge = f" by {options.judge}" if options.judge else ""
+            raise UsageError(f"the run has no score of {aspect}{by_judge}; it has: {known}")
         _check_systems(options, aspect, table.system.used())
         if options.systems:
             table = table.take(table.system.equal(*options.systems))
         parts: list[tuple[dict[str, Any], ScoreTable]] = [({}, table)]
-        if (by := _by_system(options)) is not None:
+        if by is not None:
             values = context_of(run.data).column(by, table.document, table.system)
             parts += [(group_fields(by, value), table.take(rows)) for value, rows in rows_by_name(values)]
         for group, part in parts:
             for mean in system_scores(part, level=options.confidence):
-                yield _mean_row(mean, least, calibration, options, group)
+                passed = reaches(mean.low if lower else mean.value, least)
+                details: dict[str, Any] = {
+                    "min": least, "on": options.on, "outcome": "passed" if passed else "failed", "passed": passed,
+                }  # fmt: skip
+                if mean.units_missing:
+                    details |= {"units": mean.units, "units_missing": mean.units_missing}
+                if calibration is not None:
+                    details |= {
+                        "threshold": calibration.threshold, "calibrated_on": calibration.data_hash,
+                        "kappa": calibration.kappa.value, "calibration": calibration.checksum,
+                    }  # fmt: skip
+                shared = ("judge", "signature", "model", "aspect", "value", "low", "high", "n", "missing", "system")
+                fields = {name: getattr(mean, name) for name in shared} | {
+                    "study": STUDY, "level": "system", "statistic": "mean", "details": details,
+                    "status": status_of(mean.value, None if mean.low is not None else "no_interval"),
+                    "reason": mean.reason or ("no usable score" if mean.value is None else None),
+                    "interval": mean.interval if mean.low is not None else None,
+                }  # fmt: skip
+                yield Row(**merged(fields, group))
 
 
 def _by_system(options: GateOptions) -> str | None:
@@ -248,31 +266,6 @@ def _check_systems(options: GateOptions, aspect: str, known: Iterable[str | None
     for system in options.systems:
         if system not in names:
             raise UsageError(f"system {system!r} has no score of {aspect}; the systems are: {', '.join(names)}")
-
-
-def _mean_row(
-    mean: SystemScore, least: float, calibration: Calibration | None, options: GateOptions, group: Mapping[str, Any]
-) -> Row:
-    lower = options.on == "lower-bound"
-    passed = reaches(mean.low if lower else mean.value, least)
-    details: dict[str, Any] = {
-        "min": least, "on": options.on, "outcome": "passed" if passed else "failed", "passed": passed,
-    }  # fmt: skip
-    if mean.units_missing:
-        details |= {"units": mean.units, "units_missing": mean.units_missing}
-    if calibration is not None:
-        details |= {
-            "threshold": calibration.threshold, "calibrated_on": calibration.data_hash,
-            "kappa": calibration.kappa.value, "calibration": calibration.checksum,
-        }  # fmt: skip
-    fields = {
-        "study": STUDY, "judge": mean.judge, "signature": mean.signature, "model": mean.model, "aspect": mean.aspect,
-        "level": "system", "statistic": "mean", "value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n,
-        "missing": mean.missing, "status": status_of(mean.value, None if mean.low is not None else "no_interval"),
-        "reason": mean.reason or ("no usable score" if mean.value is None else None), "system": mean.system,
-        "interval": mean.interval if mean.low is not None else None, "details": details,
-    }  # fmt: skip
-    return Row(**merged(fields, group))
 
 
 def _difference_rows(pairing: Pairing, calibrations: Mapping[str, Calibration], options: GateOptions) -> Iterator[Row]:
@@ -307,30 +300,32 @@ def _difference_rows(pairing: Pairing, calibrations: Mapping[str, Calibration], 
                     f"{row.judge} is not the judge of the baseline: {changes}. Judge the summaries of "
                     f"{baseline.folder} again"
                 )
-            if not options.systems or row.system in options.systems:
-                yield _compared(row, drop, options, unchanged=unchanged)
+            if options.systems and row.system not in options.systems:
+                continue
+            outcome, needed = _outcome(row, -drop, unchanged=unchanged)
+            passed = outcome == "passed" or (outcome == "unclear" and options.if_unclear == "pass")
+            details = {"max_drop": drop, "outcome": outcome, "passed": passed, "needed": needed}
+            yield row.model_copy(update={"study": STUDY, "details": {**row.details, **details}})
 
 
-def _compared(row: Row, drop: float, options: GateOptions, *, unchanged: bool) -> Row:
-    """Return the row of a difference with the outcome of its check.
+def _outcome(row: Row, bound: float, *, unchanged: bool) -> tuple[str, int | None]:
+    """Return the outcome of the check of a difference, and how many documents would settle an unclear one.
 
     `unchanged` means that all summaries are the same as in the baseline.
     """
-    outcome, needed = "failed" if row.value is None else "unclear", None
+    if row.value is None:
+        return "failed", None
     if unchanged and same(row.value, 0.0):
-        outcome = "passed" if reaches(0.0, -drop) else "failed"
-    elif row.value is not None and row.low is not None and row.high is not None:
-        if reaches(row.low, -drop):
-            outcome = "passed"
-        elif not reaches(row.high, -drop):
-            outcome = "failed"
-        elif not same(row.value, -drop):
-            # The half of the interval on the side of the bound must become shorter than the distance to the bound.
-            half = row.value - row.low if row.value > -drop else row.high - row.value
-            needed = labels_to_find(row.n, half, abs(row.value + drop))
-    passed = outcome == "passed" or (outcome == "unclear" and options.if_unclear == "pass")
-    details = {"max_drop": drop, "outcome": outcome, "passed": passed, "needed": needed}
-    return row.model_copy(update={"study": STUDY, "details": {**row.details, **details}})
+        return "passed" if reaches(0.0, bound) else "failed", None
+    if row.low is None or row.high is None:
+        return "unclear", None
+    if reaches(row.low, bound) or not reaches(row.high, bound):
+        return "passed" if reaches(row.low, bound) else "failed", None
+    if same(row.value, bound):
+        return "unclear", None
+    # The half of the interval on the side of the bound must become shorter than the distance to the bound.
+    half = row.value - row.low if row.value > bound else row.high - row.value
+    return "unclear", labels_to_find(row.n, half, abs(row.value - bound))
 
 
 def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str]:
@@ -443,20 +438,4 @@ def check(checks: Checks, *runs: RunFolder) -> None:
 def check_complete(run: RunFolder) -> None:
     """Raise CoverageError if the run is not complete."""
     if run.manifest.status != "complete":
-        raise CoverageError(
-            f"gate not passed: {run.folder} is {run.manifest.status} ({_progress(run)}); resume this run first"
-        )
-
-
-def _progress(run: RunFolder) -> str:
-    limit = run.manifest.options.get("limit")
-    documents = list(run.data.documents)[: limit if isinstance(limit, int) else None]
-    errors = run.manifest.counts.get("error", 0)
-    if run.manifest.status == "incomplete" and errors:
-        return f"{errors:,} of {sum(run.manifest.counts.values()):,} judgments ended in an error"
-    finished: dict[str, set[str]] = {judge.signature: set() for judge in run.manifest.judges if not judge.prepares_only}
-    for item in run.progress():
-        finished.get(item.signature, set()).add(item.document_id)
-    names = {judge.signature: judge.name for judge in run.manifest.judges}
-    counts = ", ".join(f"{names[signature]} {len(judged):,}" for signature, judged in finished.items())
-    return f"judged documents of {len(documents):,}: {counts or 'none'}"
+        raise CoverageError(f"gate not passed: {run.folder} is {run.manifest.status}; resume this run first")
