@@ -12,14 +12,13 @@ from summeter.data.dataset import Dataset
 from summeter.meta.inputs import Gold, OneRun, TooLargeError, gold_input, judge_input
 from summeter.meta.measure import STATISTICS, estimate, pair_fields
 from summeter.meta.options import Draws, GoldAtLeast, Selection, study
-from summeter.meta.results import Row, Study, interval_row, judge_labels
+from summeter.meta.results import Study, interval_row, judge_labels
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, aspects, check_known, golds
 from summeter.meta.verdicts import against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
-from summeter.stats.resample import Resampling
 
 STUDY = "agreement_with_people"
 _LEVELS = (Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY)
@@ -49,41 +48,42 @@ def agreement_with_people(run: OneRun, gold: Gold | None, options: AgreementOpti
 
 
 def _study(run: OneRun, gold: Gold | None, options: AgreementOptions) -> Study:
-    try:
-        read = _read(run, gold, options)
-    except TooLargeError as error:  # a note, so that the report of the run can be written
-        return Study(STUDY, [], [str(error)])
-    if read is None:
-        return Study(STUDY, [])
-    questions = read.judge.rows
-    if options.judge is not None:
-        names = dict.fromkeys(name for question in questions for name in (question.judge, question.signature))
-        check_known([options.judge], list(names), "judge")
-    return Study(STUDY, [
-        _row(pairs, decided, options.resampling)
-        for question in questions if options.judge in {None, question.judge, question.signature}
-        for judge_aspect, aspect in options.aspect_pairs or [(question.aspect, question.aspect)]
-        if judge_aspect == question.aspect
-        for pairs, decided in _pairs(read, question, aspect, options)
-    ])  # fmt: skip
-
-
-def _read(run: OneRun, gold: Gold | None, options: AgreementOptions) -> MetaInput | None:
-    """Return the judgments of judges and people, or None if people judged no aspect of the run."""
     if gold is None:
         if not isinstance(run, RunFolder):
             raise UsageError("judgments without a run need human judgments as `gold`")
         gold = run.data
     if isinstance(gold, Dataset) and options.judgment_set not in gold.judgment_sets:
-        return None
-    people, context = gold_input(gold, options.judgment_set)
-    if isinstance(run, RunFolder) and not options.aspects:
-        # Avoid reading a large run unnecessarily.
-        judged = {aspect for judge in run.manifest.judges for aspect in judge.aspects}
-        if not judged.intersection(aspects(people)):
-            return None
-    machine = judge_input(run)
-    return MetaInput(machine, people, context if context.domains else machine.context)
+        return Study(STUDY, [])
+    try:
+        people, context = gold_input(gold, options.judgment_set)
+        if isinstance(run, RunFolder) and not options.aspects:
+            # Avoid reading a large run unnecessarily.
+            judged = {aspect for judge in run.manifest.judges for aspect in judge.aspects}
+            if not judged.intersection(aspects(people)):
+                return Study(STUDY, [])
+        machine = judge_input(run)
+    except TooLargeError as error:  # a note, so that the report of the run can be written
+        return Study(STUDY, [], [str(error)])
+    read = MetaInput(machine, people, context if context.domains else machine.context)
+    questions = machine.rows
+    if options.judge is not None:
+        names = dict.fromkeys(name for question in questions for name in (question.judge, question.signature))
+        check_known([options.judge], list(names), "judge")
+    rows = []
+    for question in questions:
+        if options.judge not in {None, question.judge, question.signature}:
+            continue
+        for judge_aspect, aspect in options.aspect_pairs or [(question.aspect, question.aspect)]:
+            for pairs, decided in _pairs(read, question, aspect, options) if judge_aspect == question.aspect else ():
+                statistic = "balanced_accuracy" if decided else "spearman"
+                got = estimate(pairs, statistic, options.resampling)
+                chance = against_chance(statistic, got.low, got.high, got.clusters)
+                details = {
+                    "chance": STATISTICS[statistic].chance, "verdict": None if got.value is None else chance
+                }  # fmt: skip
+                fields = {"study": STUDY, "statistic": statistic, "average": "pooled", "details": details}
+                rows.append(interval_row(got, pair_fields(pairs), fields))
+    return Study(STUDY, rows)
 
 
 def _pairs(
@@ -105,16 +105,6 @@ def _pairs(
     if len(scores):
         for gold in golds(read.gold, aspect, Level.SUMMARY, options):
             yield Sample.join([scores, gold], read.context), False
-
-
-def _row(pairs: Sample, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics
-    statistic = "balanced_accuracy" if decided else "spearman"
-    got = estimate(pairs, statistic, resample)
-    verdict = None
-    if got.value is not None:
-        verdict = against_chance(statistic, got.low, got.high, got.clusters)
-    details = {"chance": STATISTICS[statistic].chance, "verdict": verdict}
-    return interval_row(got, pair_fields(pairs), study=STUDY, statistic=statistic, average="pooled", details=details)
 
 
 def agreement_lines(study: Study) -> list[str]:

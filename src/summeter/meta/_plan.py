@@ -27,7 +27,7 @@ from summeter.meta.sample import Grid, Rater, Sample, Units
 from summeter.meta.selection import PEOPLE, gold_scores
 from summeter.meta.verdicts import POWER, labels_sentence
 from summeter.records import UsageError, judge_names
-from summeter.scoring.table import Categorical, Question
+from summeter.scoring.table import Categorical
 from summeter.stats import error_to_find
 from summeter.stats.base import Floats
 
@@ -134,29 +134,22 @@ def plan_calibration(runs: RunLike, judge: str, options: PlanOptions) -> Proposa
     return _proposal(votes, steps, settled, options, notes)
 
 
-def _questions(judges: JudgeInput, judge: str | None, aspect: str | None) -> list[Question]:
-    """Return the judges of the aspect, the selected judge first."""
-    every = judges.questions()
-    names = list(dict.fromkeys(question.aspect for question in judges.questions(judge=judge)))
+def _votes(judges: JudgeInput, judge: str | None, options: PlanOptions) -> Sample:
+    """Return the scores of summaries by the selected judge (always present), the other judges and people."""
+    every, selected = judges.questions(), judges.questions(judge=judge)
+    names = list(dict.fromkeys(question.aspect for question in selected))
     if judge is not None and not names:
         known = ", ".join(dict.fromkeys(question.judge for question in every))
         raise UsageError(f"the runs have no judge {judge!r}; they have: {known}")
-    if aspect is None and len(names) > 1:
+    if options.aspect is None and len(names) > 1:
         raise UsageError(f"the runs judged several aspects; choose one with the option aspect: {', '.join(names)}")
-    if aspect is None:
-        aspect = next(iter(names), "")
-    chosen = judges.questions([aspect])
-    if not chosen:
+    aspect = options.aspect if options.aspect is not None else next(iter(names), "")
+    questions = sorted(judges.questions([aspect]), key=lambda question: question not in selected)
+    if not questions:
         judged = ", ".join(dict.fromkeys(question.aspect for question in every))
         raise UsageError(f"no run judged {aspect!r}; they judged: {judged}")
-    return sorted(chosen, key=lambda question: judge not in (None, question.judge, question.signature))
-
-
-def _votes(judges: JudgeInput, judge: str | None, options: PlanOptions) -> Sample:
-    """Return the scores of summaries by the selected judge (always present), the other judges and people."""
-    questions = _questions(judges, judge, options.aspect)
     scores = [judges.scores(question, Level.SUMMARY) for question in questions]
-    units, aspect = replace(scores[0].units, context=judges.context), questions[0].aspect
+    units = replace(scores[0].units, context=judges.context)
     gold = [] if options.gold is None else gold_scores(gold_input(options.gold)[0], aspect, Level.SUMMARY)
     labels = gold[0].values_on(units) if gold else np.full(len(units), np.nan)
     raters = [*(each.judge for each in scores), gold[0].gold if gold else Rater(PEOPLE, "", None, aspect)]

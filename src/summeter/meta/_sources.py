@@ -155,23 +155,20 @@ def _statements(
     folder: RunFolder, inside: RunFolder, question: Question, several: Mapping[str, Sequence[str]]
 ) -> Iterator[_Statement]:
     """Yield the sentences and claims that a judge labelled in the documents `several`, given with their sources."""
-    alone = {_key(each): each for each in _judgments(inside, question) if each.status == "ok"}
-    for judgment in _judgments(folder, question):
+    together, single = (
+        [
+            judgment
+            for judgment in (confirmed[question.signature].rows() if question.signature in confirmed else ())
+            if judgment.aspect == question.aspect and judgment.target.unit in {"sentence", "claim"}
+        ]
+        for confirmed in (folder.confirmed(), inside.confirmed())
+    )
+    alone = {_key(each): each for each in single if each.status == "ok"}
+    for judgment in together:
         key = _key(judgment)
-        document = key[0]
-        if document in several:
+        if (document := key[0]) in several:
             of_sources = {name: alone.get((f"{document}/{name}", *key[1:])) for name in several[document]}
             yield _Statement(key, judgment, of_sources)
-
-
-def _judgments(run: RunFolder, question: Question) -> Iterator[Judgment]:
-    """Yield the judgments of sentences and claims by a judge."""
-    for signature, confirmed in run.confirmed().items():
-        if signature == question.signature:
-            rows = confirmed.rows()
-            yield from (
-                each for each in rows if each.aspect == question.aspect and each.target.unit in {"sentence", "claim"}
-            )
 
 
 def _key(judgment: Judgment) -> Key:

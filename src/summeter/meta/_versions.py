@@ -374,11 +374,10 @@ class Versions(Study):
         Summaries of both runs are "same" or "changed", or "changed_document" if their documents differ. The others are
         "only_a" or "only_b".
         """
-        pairing = self.pairing
-        both, paired = pairing.text <= CHANGED, pairing.paired
-        counts: dict[str, int] = {TEXTS[at]: int((paired & (pairing.text == at)).sum()) for at in (SAME, CHANGED)}
-        counts["changed_document"] = int((both & ~paired).sum())
-        return counts | {TEXTS[at]: int((pairing.text == at).sum()) for at in (ONLY_A, ONLY_B)}
+        text, moved = self.pairing.text, self.pairing.moved & (self.pairing.text <= CHANGED)
+        counts: dict[str, int] = {TEXTS[at]: int(((text == at) & ~moved).sum()) for at in (SAME, CHANGED)}
+        counts["changed_document"] = int(moved.sum())
+        return counts | {TEXTS[at]: int((text == at).sum()) for at in (ONLY_A, ONLY_B)}
 
     @cached_property
     def changes(self) -> Changes:
@@ -434,23 +433,25 @@ class Versions(Study):
         kind, at = KINDS[changes.kind[row]], (int(changes.a[row]), int(changes.b[row]))
         if kind == "score":
             scores = self.pairing.scores[at[0]]
-            values = [RunVerdict(value=float(of_run[at[1]])) for of_run in (scores.a, scores.b)]
+            old, new = (RunVerdict(value=float(of_run[at[1]])) for of_run in (scores.a, scores.b))
             judge, aspect = scores.second.judge, scores.second.aspect
-            return Change(kind=kind, judge=judge, aspect=aspect, unit="summary", old=values[0], new=values[1])
+            return Change(kind=kind, judge=judge, aspect=aspect, unit="summary", old=old, new=new)
         judged = [
             None if number < 0 else of_run[_unit_in_row(table, number)]
             for number, table, of_run in zip(at, changes.tables, said, strict=True)
         ]
-        side = 1 if judged[1] is not None else 0
-        shown, summary = judged[side], summaries[side]
-        if shown is None or summary is None:
-            raise AssertionError("a change has a judgment in one of the runs")
-        target, text = shown.target, shown.claim.text if shown.claim else None
-        if target.index is not None and text is None:
-            listed_facts = facts.get(target.list_id or "")
-            texts = () if listed_facts is None else listed_facts.texts
-            texts = summary.sentence_texts if target.unit == "sentence" else texts
-            text = texts[target.index] if target.index < len(texts) else None
+        shown, summary = next(
+            (each, of_run)
+            for each, of_run in zip(judged[::-1], summaries[::-1], strict=True)
+            if each is not None and of_run is not None
+        )
+        target, text, texts = shown.target, shown.claim and shown.claim.text, tuple[str, ...]()
+        if target.unit == "sentence":
+            texts = summary.sentence_texts
+        elif target.list_id is not None and target.list_id in facts:
+            texts = facts[target.list_id].texts
+        if text is None and target.index is not None and target.index < len(texts):
+            text = texts[target.index]
         verdicts = [
             each and RunVerdict.model_validate({name: getattr(each, name) for name in RunVerdict.model_fields})
             for each in judged
@@ -588,20 +589,17 @@ class Versions(Study):
                 yield f"{judges.name} judged only {b if judges.a is None else a}"
         if any(run.totals.pairs for run in (self.pairing.a, self.pairing.b)):
             yield "preferences between pairs of summaries are not compared"
-        yield from self._missing_aspects()
-        yield from self._verdict_notes()
-
-    def _missing_aspects(self) -> Iterator[str]:
-        asked: list[dict[tuple[str, str], list[str]]] = [{}, {}]
-        for side, run in enumerate((self.pairing.a, self.pairing.b)):
-            for question in run.totals.scores.questions():
-                asked[side].setdefault((question.judge, question.signature), []).append(question.aspect)
+        questions = [run.totals.scores.questions() for run in (self.pairing.a, self.pairing.b)]
         for judges in self.pairing.judges:
             if judges.a is not None and judges.b is not None:
-                aspects = asked[0].get(judges.a[:2], []), asked[1].get(judges.b[:2], [])
-                for name, (own, others) in zip(self.names, (aspects, aspects[::-1]), strict=True):
+                aspects = [
+                    [question.aspect for question in of_run if (question.judge, question.signature) == key[:2]]
+                    for of_run, key in zip(questions, (judges.a, judges.b), strict=True)
+                ]
+                for name, own, others in zip(self.names, aspects, aspects[::-1], strict=True):
                     if missing := [aspect for aspect in own if aspect not in others]:
                         yield f"{judges.name} judged {listed(missing)} only in {name}"
+        yield from self._verdict_notes()
 
     def _verdict_notes(self) -> Iterator[str]:
         changes = self.changes
@@ -632,26 +630,21 @@ class Versions(Study):
         changes, table = self.changes, self.changes.tables[side]
         rows = (changes.a, changes.b)[side][np.isin(changes.kind, kinds)]
         wrong = table.take(rows[_is_error(table)[rows]])
-        groups = wrong.groups("aspect", "error_type", "named")
-        columns = (column.take(groups.first).labels() for column in (wrong.aspect, wrong.error_type, wrong.named))
-        counts = Counter[str]()
-        sizes = np.bincount(groups.of, minlength=len(groups)).tolist()
-        for aspect, error_type, name, size in zip(*columns, sizes, strict=True):
-            label = 0 if name is None else name
-            counts[f"{decision_words(aspect, label, error_type)} ({aspect})"] += size
-        return dict(counts.most_common())
+        columns = (column.labels() for column in (wrong.aspect, wrong.named, wrong.error_type))
+        return dict(
+            Counter(
+                f"{decision_words(aspect, 0 if name is None else name, error_type)} ({aspect})"
+                for aspect, name, error_type in zip(*columns, strict=True)
+            ).most_common()
+        )
 
     @property
     def new_failures(self) -> dict[tuple[str, str, str, str], int]:
         """The number of judgments that only the second run lacks, by judge, aspect, status and reason."""
         table = self.changes.tables[1]
         failed = table.take(self.changes.b[self.changes.kind == FAILURE])
-        groups = failed.groups("judge", "aspect", "status", "reason")
-        named = (failed.judge, failed.aspect, failed.status, failed.reason)
-        columns = (column.take(groups.first).labels() for column in named)
-        counts = np.bincount(groups.of, minlength=len(groups)).tolist()
-        found = dict(zip(zip(*columns, strict=True), counts, strict=True))
-        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+        columns = (failed.judge, failed.aspect, failed.status, failed.reason)
+        return dict(Counter(zip(*(column.labels() for column in columns), strict=True)).most_common())
 
     def table(self) -> Table:
         """Return the table of means and differences, one line per row."""
