@@ -16,6 +16,7 @@ from report import fake_runs as fake
 from rich.console import Console
 
 from summeter.meta import compare
+from summeter.meta._trust import CONSTANT, CORRECTED
 from summeter.meta._versions import outcome
 from summeter.meta.verdicts import ABOVE, UNDECIDED, Comparison
 from summeter.records import Document, Judgment, Summary
@@ -315,11 +316,15 @@ def test_agreement_with_people_is_compared_with_chance(tmp_path: Path) -> None:
         rows, judge = labelled(right)
         run = fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))
         made = page([run])
-        ((source, row),) = made.agreements
+        ((source, row, trusted),) = made.agreements
         assert (source, row.aspect, row.n, row.details["verdict"]) == ("mock.fact_check", "faithfulness", 40, verdict)
+        assert trusted is not None
+        assert trusted.details["verdict"] == (CORRECTED if verdict == ABOVE else CONSTANT)
+        caution = "On faithfulness, mock.fact_check is not better than a constant judge"
+        assert any(sentence.startswith(caution) for sentence in made.runs[0].verdict) == (verdict != ABOVE)
         head = html([run], tmp_path / "page.html").read_text("utf-8").partition("<tbody>")[0]
         mark = "" if verdict == ABOVE else '<span class="badge">!</span> '
-        assert f">{mark}agreement {row.value:.2f}</span>" in head
+        assert f'>{mark}agreement {row.value:.2f}</span><span class="by">{trusted.details["verdict"]}</span>' in head
     # No value is near the judge's threshold.
     decisions = {verdict.decision for view in made.items for verdict in view.verdicts}
     assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}

@@ -196,7 +196,7 @@ def test_advise_agrees_with_compare_and_the_page(number: int, tmp_path: Path) ->
     above = [row.judge for row in people if row.details["verdict"] == "above chance"]
     assert len(used) == (len(above) > 0)
     assert set(used) <= set(above)
-    assert [row.details["verdict"] for _, row in page([run]).agreements] == list(verdicts.values())
+    assert [row.details["verdict"] for _, row, _ in page([run]).agreements] == list(verdicts.values())
     assert all(any(f"{judge} on faithfulness: rank correlation" in line and f", {verdict} (" in line
                    for line in agreement_lines(people)) for judge, verdict in verdicts.items())  # fmt: skip
     if not used:

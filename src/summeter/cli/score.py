@@ -202,8 +202,8 @@ def show_summary(run: Run, page: Page, *, quiet: bool = False) -> None:
         following = "repeat the summeter score command to judge what is missing"
     elif not run.manifest.coverage:
         following = "see the section `Not judged` of the report"
-    elif any(row.value is not None for _, row in page.agreements):
-        following = f"summeter meta correlate {folder}"
+    elif any(each.trust is not None for each in page.agreements):
+        following = f"summeter trust {folder}"
     else:
         following = f"summeter rescore {folder} --full"
     typer.echo(f"next: {following}")

@@ -27,8 +27,8 @@ class RunBlock(NamedTuple):
     `verdict` contains sentences, of which the first is the most important. `counts` maps statuses to numbers of
     judgments, and `wanted` is the number of judgments that were not skipped. `missing` and `truncated` are sentences
     about missing scores and about judgments of shortened documents, or None.
-    `replay` is the command that repeats the run without a model, or None if the judgments were imported; `browse` is
-    the command that shows all summaries.
+    `replay` is the command that repeats the run without a model, or None if the judgments were imported. `browse` and
+    `trust` are the commands that show all summaries and that explain the verdicts on trust.
     """
 
     view: RunView
@@ -47,6 +47,7 @@ class RunBlock(NamedTuple):
     replay: str | None
     rebuild: str
     browse: str
+    trust: str
 
 
 class RankColumn(NamedTuple):

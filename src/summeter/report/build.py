@@ -13,7 +13,7 @@ from typing import NamedTuple
 from summeter.meta import agreement_elsewhere, compare_runs
 from summeter.meta import sources as sources_of
 from summeter.meta._versions import Versions
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Study
 from summeter.meta.verdicts import listed
 from summeter.pages.figures import Figure
 from summeter.records import JudgeKey, Phrase, UsageError, judge_names
@@ -36,7 +36,7 @@ from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.items import ItemList, Where
 from summeter.report.listing import listed_summaries
 from summeter.report.ranks import headline, rank_tables
-from summeter.report.reliability import TOLERANCE, agreements, reliabilities
+from summeter.report.reliability import TOLERANCE, Agreement, agreements, cautions, reliabilities
 from summeter.report.strengths import panels
 from summeter.report.studies import about, studies
 from summeter.report.trust_studies import is_complete, trusted, verdicts
@@ -63,10 +63,9 @@ _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 class Page(NamedTuple):
     """All blocks of a report. Without `runs`, the report shows only studies.
 
-    `agreements` contains pairs of a source's label and a row about its agreement with people. `agreements_elsewhere`
-    contains sentences about judges whose agreement was measured only on other data. `figures` are those of the sections
-    on the ranking, on agreement with people, and on strengths. `sample` says which summaries are listed, or is None if
-    all are.
+    `agreements_elsewhere` contains sentences about judges whose agreement was measured only on other data. `figures`
+    are those of the sections on the ranking, on agreement with people, and on strengths. `sample` says which summaries
+    are listed, or is None if all are.
     """
 
     title: str
@@ -75,7 +74,7 @@ class Page(NamedTuple):
     panels: tuple[Panel, ...]
     figures: Mapping[str, tuple[Figure, ...]]
     head_to_head: tuple[PairMatrix, ...]
-    agreements: tuple[tuple[str, Row], ...]
+    agreements: tuple[Agreement, ...]
     agreements_elsewhere: tuple[str, ...]
     reliabilities: tuple[Reliability, ...]
     trusted: tuple[TrustBlock, ...]
@@ -128,15 +127,16 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         title = " · ".join(names) if len(names) <= _TITLES else f"{len(names)} studies of judges"
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
+    agreed = [tuple(agreements(view, judges)) for view in run_views]
     items = ItemList(run_views, judges)
     return Page(
         title=title,
-        runs=tuple(_run(view, judges) for view in run_views),
+        runs=tuple(_run(view, judges, of_run) for view, of_run in zip(run_views, agreed, strict=True)),
         tables=tables,
         panels=panels(run_views[0], judges, tables[0]) if tables else (),
         figures={name: tuple(_drawn(run_views, names)) if tables else () for name, names in _FIGURES.items()},
         head_to_head=head_to_head(run_views, judges),
-        agreements=tuple(row for view in run_views for row in agreements(view, judges)),
+        agreements=tuple(each for of_run in agreed for each in of_run),
         agreements_elsewhere=tuple(dict.fromkeys(line for run in runs for line in agreement_elsewhere(run))),
         reliabilities=reliabilities(runs, tolerance=tolerance),
         trusted=judged,
@@ -178,10 +178,11 @@ def data_name(view: RunView) -> str:
     return next((name for name in names if name and name not in _GENERIC), names[0])
 
 
-def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
+def _run(view: RunView, judges: Sequence[Source], agreed: Sequence[Agreement]) -> RunBlock:
     manifest, totals = view.manifest, view.folder.totals
     statuses = totals.statuses
     claims = [pair.test for pair in view.pairs if pair.test]
+    verdict = (pair_verdict(view),) if view.pairs and not len(view.table) else headline(view, judges)
     gaps = [note for note in (view.table.missing(), view.table.unjudged()) if note]
     return RunBlock(
         view=view,
@@ -191,7 +192,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         judged=len(view.folder.judged()),
         counts={status: statuses[status] for status in _STATUSES if status in statuses},
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
-        verdict=(pair_verdict(view),) if view.pairs and not len(view.table) else headline(view, judges),
+        verdict=(*verdict, *cautions(agreed)),
         missing=Phrase.join(" ", gaps) if gaps else None,
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
         intervals=tuple(filter(None, dict.fromkeys([*(row.interval for row in view.table.rows), *claims]))),
@@ -204,6 +205,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         replay=_replay(view),
         rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
         browse=f"summeter view {shlex.quote(view.name)}",
+        trust=f"summeter trust {shlex.quote(view.name)}",
     )
 
 

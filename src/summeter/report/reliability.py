@@ -8,13 +8,17 @@ system also agree less with people. Some of these ratings should then be checked
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
-from summeter.meta import agreement_with_people, reliability
+from summeter.meta import agreement_with_people, reliability, trust
 from summeter.meta._reliability import NoTwoJudgesError
+from summeter.meta._trust import CONSTANT
 from summeter.meta.results import Row
-from summeter.meta.verdicts import listed
+from summeter.meta.trust_study import by_judge
+from summeter.meta.verdicts import ABOVE, listed
 from summeter.pages.numbers import count, number
-from summeter.records import Phrase
+from summeter.records import Phrase, UsageError
 from summeter.report.blocks import Reliability
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView, Source
@@ -51,11 +55,50 @@ def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) ->
     return tuple(blocks)
 
 
-def agreements(view: RunView, sources: Sequence[Source]) -> Iterator[tuple[str, Row]]:
-    """Yield the label of each judge of a run, with its agreement with people on the data."""
-    for row in agreement_with_people(view.folder, seed=view.seed):
+class Agreement(NamedTuple):
+    """The agreement of a judge with people on the data of a run, and how far it can be trusted.
+
+    `source` is the label of the judge, `row` a row of `agreement_with_people`, and `trust` the row of `trust` with the
+    verdict, or None if there is none for this aspect.
+    """
+
+    source: str
+    row: Row
+    trust: Row | None
+
+    @property
+    def caution(self) -> bool:
+        """Whether the judge was not shown to be better than a constant."""
+        return self.row.details["verdict"] != ABOVE or (
+            self.trust is not None and self.trust.details["verdict"] == CONSTANT
+        )
+
+
+def agreements(view: RunView, sources: Sequence[Source]) -> Iterator[Agreement]:
+    """Yield the agreement of each judge of a run with people."""
+    rows = agreement_with_people(view.folder, seed=view.seed).rows
+    verdicts: dict[tuple[str | None, str | None], Row] = {}
+    if rows:
+        with suppress(UsageError):  # judge and people have no votes on the same units
+            verdicts = {
+                (head.signature, head.aspect): head for _, head, _ in by_judge(trust(view.folder, seed=view.seed))
+            }
+    for row in rows:
         column = ColumnKey(view.number, row.judge or "", row.signature or "", row.aspect or "")
-        yield label_of(column, view, sources), row
+        yield Agreement(label_of(column, view, sources), row, verdicts.get((row.signature, row.aspect)))
+
+
+def cautions(agreed: Sequence[Agreement]) -> Iterator[Phrase]:
+    """Yield a sentence on the aspects on which a judge was found to be not better than a constant, by judge."""
+    aspects: dict[str, list[str]] = {}
+    for each in agreed:
+        if each.trust is not None and each.trust.details["verdict"] == CONSTANT:
+            aspects.setdefault(each.source, []).append(gloss(each.row.aspect or "").title)
+    for source, names in aspects.items():
+        yield Phrase(
+            "On {aspects}, {judge} is not better than a constant judge, by the human judgments in the data.",
+            aspects=listed(names), judge=source,
+        )  # fmt: skip
 
 
 def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float) -> list[Reliability]:

@@ -63,7 +63,7 @@ def outcome(page: Page) -> dict[str, str]:
 def _with_people(page: Page) -> list[str]:
     """Return a sentence on the agreement of each judge with people, as measured on the data or elsewhere."""
     measured: dict[tuple[str, str], list[str]] = {}
-    for judge, row in page.agreements:
+    for judge, row, _ in page.agreements:
         if row.value is not None:
             verdict = row.details["verdict"]
             note = "" if verdict == "above chance" else f" ({verdict})"
