@@ -11,10 +11,10 @@ from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.data.dataset import Dataset, load
-from summeter.meta._bias import _length_sums, bias, length_statistics, own_family, sign_p
+from summeter.meta._bias import bias, length_estimates, own_family, sign_p
 from summeter.meta.options import Families
 from summeter.records import Judgment, UsageError
-from summeter.stats import OrderEffect
+from summeter.stats import Bootstrap, OrderEffect
 
 
 def test_position_by_hand() -> None:
@@ -52,34 +52,25 @@ def test_sign_test_equals_scipy(first: int, second: int) -> None:
         assert got == pytest.approx(scipy_stats.binomtest(first, first + second).pvalue, abs=1e-9)
 
 
-def partial(one: np.ndarray, two: np.ndarray, third: np.ndarray) -> float | None:
-    sums = _length_sums(np.stack([one, two, third]), np.arange(len(one)), len(one))
-    value = float(length_statistics(sums.sum(axis=0)[None])[0, 0])
-    return None if np.isnan(value) else value
+def of_length(judge: np.ndarray, gold: np.ndarray, words: np.ndarray) -> list[float | None]:
+    documents = np.arange(len(judge))
+    rows = length_estimates(judge, gold, words, documents, Bootstrap(documents, 0), {"study": "length"})
+    return [row.value for row in rows]
 
 
-def test_partial_correlation_is_that_of_residuals() -> None:
+def test_lengths_equal_scipy_and_partial_correlations_those_of_residuals() -> None:
     rng = np.random.default_rng(0)
-    given_third = rng.normal(size=40)
-    one, two = given_third + rng.normal(size=40), rng.normal(size=40) - given_third
-    left = [column - np.polyval(np.polyfit(given_third, column, 1), given_third) for column in (one, two)]
-    assert partial(one, two, given_third) == pytest.approx(scipy_stats.pearsonr(*left).statistic, abs=1e-9)
-    assert partial(one, two, one) is None
-    assert partial(one[:3], two[:3], given_third[:3]) is None
-    assert partial(one, np.ones(40), given_third) is None
-
-
-def test_draws_of_length_equal_repeated_documents() -> None:
-    rng = np.random.default_rng(6)
-    rows, documents = rng.normal(size=(3, 30)), np.repeat(np.arange(10), 3)
-    times = np.random.default_rng(0).multinomial(10, [0.1] * 10, 20)
-    got = length_statistics(times @ _length_sums(rows, documents, 10))
-    for number, row in enumerate(times):
-        judge_, words, gold = rows[:, np.repeat(np.arange(30), row[documents])]
-        by_judge, by_people = (scipy_stats.pearsonr(side, words).statistic for side in (judge_, gold))
-        left, right = (side - np.polyval(np.polyfit(gold, side, 1), gold) for side in (judge_, words))
-        want = [scipy_stats.pearsonr(left, right).statistic, by_judge, by_people, by_judge - by_people]
-        assert got[number].tolist() == pytest.approx(want, abs=1e-9)
+    gold = rng.normal(size=40)
+    judge, words = gold + rng.normal(size=40), rng.normal(size=40) - gold
+    left, right = (column - np.polyval(np.polyfit(gold, column, 1), gold) for column in (judge, words))
+    by_judge, by_people = (scipy_stats.pearsonr(side, words).statistic for side in (judge, gold))
+    partial = scipy_stats.pearsonr(left, right).statistic
+    assert of_length(judge, gold, words) == pytest.approx(
+        [partial, by_judge, by_people, by_judge - by_people], abs=1e-9
+    )
+    assert of_length(judge, judge, words)[0] is None
+    assert of_length(judge[:3], gold[:3], words[:3])[0] is None
+    assert of_length(judge, gold, np.ones(40)) == [None] * 4
 
 
 def data(texts: dict[tuple[str, str], str], scores: dict[tuple[str, str], float]) -> Dataset:

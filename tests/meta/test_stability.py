@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 
 from summeter.meta import prefer
 from summeter.meta._stability import stability, system_correlations
-from summeter.meta.measure import GroupValues, over_groups
+from summeter.meta.measure import over_groups
 from summeter.meta.results import Study, resampling
 from summeter.records import Judgment, UsageError
 from summeter.stats import correlate as correlate_values
@@ -118,9 +118,7 @@ def test_draws_equal_repeated_documents() -> None:
         for name in got.statistics:
             for system in range(3):
                 want = correlate_values(one[system, picked], two[system, picked], name).value
-                assert got.groups[name].samples[number, system] == pytest.approx(
-                    np.nan if want is None else want, nan_ok=True
-                )
+                assert got.samples[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)
 
 
 def test_by_a_column_and_unknown_coefficients() -> None:
@@ -130,8 +128,7 @@ def test_by_a_column_and_unknown_coefficients() -> None:
         study(coefficients=("tau",))
     with pytest.raises(UsageError, match="resamples"):
         study(resamples=-1)
-    two = GroupValues(np.zeros(2))
-    few = over_groups("pearson", two, two, included=np.ones(2, dtype=bool))
+    few = over_groups("pearson", np.zeros(2), np.zeros(2))
     assert (few.n, few.reason) == (2, "2 systems; at least 3 are needed")
 
 
@@ -157,7 +154,7 @@ def test_correlations_that_are_equal_tie() -> None:
     quality, good = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5 + 1e-16, 0.1])
 
     def of(side: np.ndarray) -> float | None:  # type: ignore[type-arg]
-        return over_groups("spearman", GroupValues(quality), GroupValues(side), included=np.ones(3, dtype=bool)).value
+        return over_groups("spearman", quality, side).value
 
     assert of(good + 1e-16) == of(good) == pytest.approx(-np.sqrt(3) / 2)
 

@@ -16,7 +16,7 @@ Rows have these studies and statistics:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -30,9 +30,8 @@ from summeter.meta.options import By, Choice, Draws, Families, GoldAtLeast, Sele
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
 from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.records import Summary, UsageError
-from summeter.stats import Bootstrap, Estimate, OrderEffect, correlate, order_effect
+from summeter.stats import Bootstrap, Estimate, OrderEffect, correlate, correlation_of, order_effect
 from summeter.stats.base import Bools, Floats, Ints, correlation_p, ratio
-from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
 
 Measure = Callable[[str], int]
@@ -67,7 +66,10 @@ def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
     notes: list[str] = []
     for judge in verdicts(judges, options.judge, options.judge_aspects):
         rows += position_rows(judge, resample)
-    lengths = lengths_of(judges.data or gold, options.length)
+    data = judges.data or gold
+    summaries: Sequence[Summary] = data.summaries if isinstance(data, Dataset) else ()
+    length_of = LENGTHS[options.length]
+    lengths = {(summary.document_id, summary.system): length_of(summary.text) for summary in summaries}
     try:
         matrices = summary_groups(read, options, options.by)
     except UsageError as error:
@@ -111,55 +113,35 @@ def own_family(
     return family, own, reason
 
 
-def lengths_of(data: Gold | None, unit: str) -> dict[tuple[str, str], int]:
-    """Return the length of each summary by (document, system).
-
-    The result is empty if there are no texts.
-    """
-    summaries: Sequence[Summary] = data.summaries if isinstance(data, Dataset) else ()
-    return {(summary.document_id, summary.system): LENGTHS[unit](summary.text) for summary in summaries}
-
-
-def position_rows(judge: Verdicts, resample: Resampling) -> list[Row]:
-    """Return the rows on position, for all pairs together and for each pair.
+def position_rows(judge: Verdicts, resample: Resampling) -> Iterator[Row]:
+    """Yield the rows on position, for all pairs together and for each pair.
 
     Verdicts in one order only count as missing.
     """
-    rows: list[Row] = []
     for pair in (None, *(judge.pairs if len(judge.pairs) > 1 else ())):
         places = slice(None) if pair is None else [judge.pairs.index(pair)]
-        rows += _position(judge, pair, judge.ab[places], judge.ba[places], resample)
-    return rows
-
-
-def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Floats, resample: Resampling) -> list[Row]:
-    judged = ~(np.isnan(ab) & np.isnan(ba))
-    effect = order_effect(ab[judged], ba[judged])
-    both = ~(np.isnan(ab) | np.isnan(ba))
-    # If the first system has 1 point when shown first and 0 when shown second, the first position won both times.
-    flipped, lean = both & (ab != ba), np.where(both, ab - ba, 0.0)
-    one_position = np.where(np.abs(lean) == 1, lean, 0.0)
-    sums = np.stack([side.sum(axis=0) for side in (both, flipped, one_position)], axis=1).astype(np.float64)
-
-    def shares(weights: Floats) -> Floats:
-        totals = weights @ sums
-        return ratio(totals[:, 1:], totals[:, :1])
-
-    bootstrap = resample(np.arange(both.shape[1]))
-    (samples,) = bootstrap.samples(shares)
-    details = {"consistent": effect.consistent, "first_slot": effect.first_slot, "second_slot": effect.second_slot,
-               "half_tied": effect.half_tied}  # fmt: skip
-    about = merged(named(judge.rater), details=details)
-    about |= {"study": "position", "level": Level.SUMMARY.value, "pair": pair_name(*pair) if pair else None,
-              "n": effect.n, "missing": effect.missing, "reason": "no pair was judged in both orders"}  # fmt: skip
-    preference = None if not effect.n else (effect.first_slot - effect.second_slot) / effect.n
-    flips, slot = (
-        bootstrap.of_samples(value, samples[:, place]) for place, value in enumerate((effect.flip_rate, preference))
-    )
-    return [
-        interval_row(flips, **about, statistic="flip_rate"),
-        interval_row(slot, **about, statistic="slot_preference", p=sign_p(effect)),
-    ]
+        ab, ba = judge.ab[places], judge.ba[places]
+        judged, both = ~(np.isnan(ab) & np.isnan(ba)), ~(np.isnan(ab) | np.isnan(ba))
+        effect = order_effect(ab[judged], ba[judged])
+        # If the first system has 1 point when shown first and 0 when shown second, the first position won both times.
+        flipped, lean = both & (ab != ba), np.where(both, ab - ba, 0.0)
+        one_position = np.where(np.abs(lean) == 1, lean, 0.0)
+        sums = np.stack([side.sum(axis=0) for side in (both, flipped, one_position)], axis=1).astype(np.float64)
+        bootstrap = resample(np.arange(both.shape[1]))
+        (samples,) = bootstrap.samples(
+            lambda weights, sums=sums: ratio((weights @ sums)[:, 1:], (weights @ sums)[:, :1])  # type: ignore[misc]
+        )
+        details = {"consistent": effect.consistent, "first_slot": effect.first_slot, "second_slot": effect.second_slot,
+                   "half_tied": effect.half_tied}  # fmt: skip
+        about = merged(named(judge.rater), details=details)
+        about |= {"study": "position", "level": Level.SUMMARY.value, "pair": pair_name(*pair) if pair else None,
+                  "n": effect.n, "missing": effect.missing, "reason": "no pair was judged in both orders"}  # fmt: skip
+        preference = None if not effect.n else (effect.first_slot - effect.second_slot) / effect.n
+        flips = bootstrap.of_samples(effect.flip_rate, samples[:, 0])
+        yield interval_row(flips, about, statistic="flip_rate")
+        yield interval_row(
+            bootstrap.of_samples(preference, samples[:, 1]), about, statistic="slot_preference", p=sign_p(effect)
+        )
 
 
 def sign_p(effect: OrderEffect) -> float | None:
@@ -194,50 +176,33 @@ def length_rows(matrix: Group, lengths: Mapping[tuple[str, str], int], unit: str
 def length_estimates(
     judge: Floats, gold: Floats, words: Floats, documents: Ints, bootstrap: Bootstrap, about: Mapping[str, Any]
 ) -> list[Row]:
-    """Return the rows on length, given complete scores, lengths, and the cluster of each in the bootstrap."""
-    by_judge, by_people = correlate(judge, words), correlate(gold, words)
-    sums = _length_sums(np.stack([judge, words, gold]), documents, bootstrap.units)
-    (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
-    values = length_statistics(sums.sum(axis=0)[None])[0].tolist()
-    partial, *others = (None if np.isnan(value) else value for value in values)
-    partial_p = None if partial is None else correlation_p(partial, len(judge) - 3)
-    names = ("partial_pearson", "length_judge", "length_people", "length_gap")
-    tested = zip(names, (partial, *others), (partial_p, by_judge.p, by_people.p, None), strict=True)
-    why = by_judge.reason or by_people.reason or "human scores explain the scores or the lengths completely"
-    return [
-        interval_row(bootstrap.of_samples(value, samples[:, place], undefined=why), about, statistic=name, p=p)
-        for place, (name, value, p) in enumerate(tested)
-    ]
-
-
-def _length_sums(rows: Floats, documents: Ints, size: int) -> Floats:
-    """Sum rows (judge, length, people) and their products by document (documents x 13)."""
-    rows = near_one(rows)  # avoids overflow; correlations do not depend on the scale
-    rows = rows - rows.mean(axis=1, keepdims=True) if rows.shape[1] else rows
-    terms = np.vstack([np.ones(rows.shape[1]), rows, (rows[:, None] * rows[None]).reshape(9, -1)])
-    sums = np.zeros((size, len(terms)))
-    np.add.at(sums, documents, terms.T)
-    return sums
-
-
-def length_statistics(sums: Floats) -> Floats:
-    """Return the four statistics of length (draws x 4, NaN if undefined), from the sums of each draw.
+    """Return the rows on length, given complete scores, lengths, and the cluster of each in the bootstrap.
 
     The partial correlation of the judge's scores and lengths given human scores is (r12 - r13 r23) / sqrt((1 - r13^2)
     (1 - r23^2)). It is undefined with fewer than four rows, or if human scores completely explain the judge's scores or
     the lengths.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = sums[:, 1:] / sums[:, :1]
-        first, second = means[:, :3], means[:, 3:].reshape(-1, 3, 3)
-        spread = second - first[:, :, None] * first[:, None, :]
-        variance = np.diagonal(spread, axis1=1, axis2=2)
-        variance = np.where(variance > 1e-12 * np.diagonal(second, axis1=1, axis2=2), variance, np.nan)
-        r = spread / np.sqrt(variance[:, :, None] * variance[:, None, :])
-        rest = (1 - r[:, 0, 2] ** 2) * (1 - r[:, 1, 2] ** 2)
-        undefined = (sums[:, 0] < _FEWEST_ROWS) | ~(rest > 1e-12)
-        partial = (r[:, 0, 1] - r[:, 0, 2] * r[:, 1, 2]) / np.sqrt(np.where(undefined, np.nan, rest))
-    return np.stack([np.clip(partial, -1, 1), r[:, 0, 1], r[:, 1, 2], r[:, 0, 1] - r[:, 1, 2]], axis=1)
+    pairs = (judge, words), (judge, gold), (words, gold)
+    correlations = [correlation_of(*pair, documents, "pearson") for pair in pairs]
+
+    def statistics(weights: Floats) -> Floats:
+        r12, r13, r23 = (correlation(weights) for correlation in correlations)
+        rest = (1 - r13**2) * (1 - r23**2)
+        few = weights[:, documents].sum(axis=1) < _FEWEST_ROWS
+        partial = (r12 - r13 * r23) / np.sqrt(np.where(few | ~(rest > 1e-12), np.nan, rest))
+        return np.stack([np.clip(partial, -1, 1), r12, r23, r12 - r23], axis=1)
+
+    (samples,) = bootstrap.samples(statistics, width=len(judge))
+    values = [None if np.isnan(value) else value for value in statistics(np.ones((1, bootstrap.units)))[0].tolist()]
+    by_judge, by_people = correlate(judge, words), correlate(gold, words)
+    partial_p = None if values[0] is None else correlation_p(values[0], len(judge) - 3)
+    names = ("partial_pearson", "length_judge", "length_people", "length_gap")
+    tested = zip(names, values, samples.T, (partial_p, by_judge.p, by_people.p, None), strict=True)
+    why = by_judge.reason or by_people.reason or "human scores explain the scores or the lengths completely"
+    return [
+        interval_row(bootstrap.of_samples(value, drawn, undefined=why), about, statistic=name, p=p)
+        for name, value, drawn, p in tested
+    ]
 
 
 def self_preference(matrix: Group, options: Families, resample: Resampling) -> Row:

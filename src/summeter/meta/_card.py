@@ -26,7 +26,7 @@ from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.overview import EDGES, bucket
 from summeter.meta.inputs import context_of, gold_input, judge_input
-from summeter.meta.measure import GroupValues, over_groups
+from summeter.meta.measure import over_groups
 from summeter.meta.options import CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, pivot
 from summeter.meta.sample import Context, Grid, Sample, rows_by_name
@@ -194,8 +194,7 @@ def _score_rows(
 
 def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
     """Yield the average and the stability of a system's means by domain (or by another column)."""
-    groups = GroupValues(np.array(means, dtype=np.float64))
-    average = over_groups("mean", groups, included=~np.isnan(groups.values), what=f"{what} has a mean")
+    average = over_groups("mean", np.array(means, dtype=np.float64), what=f"{what} has a mean")
     yield interval_row(average, about, statistic=f"{what}_average", level=what)
     present = values[~np.isnan(values)]
     stability = domain_stability(means, shares=bool(((present >= 0) & (present <= 1)).all()), what=what)
@@ -211,8 +210,7 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True, what
     >>> round(domain_stability([0.9, 0.8, None, 0.6]).value, 9)
     70.0
     """
-    groups = GroupValues(np.array(means, dtype=np.float64))
-    spread = over_groups("range", groups, included=~np.isnan(groups.values), what=f"{what}s have a mean")
+    spread = over_groups("range", np.array(means, dtype=np.float64), what=f"{what}s have a mean")
     if not shares:
         return undefined("the scores are not between 0 and 1, so they are not percentages", spread.n, spread.missing)
     return spread if spread.value is None else replace(spread, value=100 - 100 * spread.value)

@@ -14,25 +14,19 @@ guarantee.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
 from summeter.choices import Level, ValueOrLabel
-from summeter.meta._stability import (
-    SystemCorrelations,
-    over_systems_row,
-    per_system_rows,
-    system_correlations,
-)
+from summeter.meta._stability import per_system_rows, system_correlations
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input, restricted
 from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, Coefficients, CommandLine, Draws, Judges, Selection, study
 from summeter.meta.results import Row, Study, merged, named, unique_labels
-from summeter.meta.sample import Grid, Rater, Sample
+from summeter.meta.sample import Grid, Rater, Sample, are_decisions
 from summeter.meta.selection import aspects, gold_scores
 from summeter.records import JudgeKey, UsageError
 from summeter.scoring.table import JudgmentTable
@@ -67,9 +61,8 @@ class ReliabilityOptions(Selection, Coefficients, Draws):
 def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) -> Study:
     """Compare two judges on each system to find unreliable scores.
 
-    With human judgments, the study also tests whether the agreement of the
-    judges predicts their agreement with people. Intervals are computed as in `stability`. Raises UsageError if no
-    aspect has two judges.
+    With human judgments, the study also tests whether the agreement of the judges predicts their agreement with people.
+    Intervals are computed as in `stability`. Raises UsageError if no aspect has two judges.
     """
     resample, coefficients = options.resampling, options.coefficients
     machine = judge_input(run)
@@ -77,15 +70,39 @@ def reliability(run: RunLike, gold: Gold | None, options: ReliabilityOptions) ->
     rows: list[Row] = []
     notes: list[str] = []
     for pair, grid in _judge_pairs(machine, people, options):
+        two = pair.raters[:2]
         reliable = system_correlations(grid.systems, grid.values[0], grid.values[1], coefficients, resample)
-        about = _both(*pair.raters[:2])
+        about = _about(two)
         rows += per_system_rows("reliability", about, reliable)
         if options.tolerance is not None:
-            rows += _verdict(pair, reliable, about, coefficients[0], options.tolerance, notes)
+            tolerance, name, needed = options.tolerance, coefficients[0], []
+            for system, stat in zip(reliable.systems, reliable.statistics[name], strict=True):
+                need = stat.value is None or round(stat.value, 12) < tolerance
+                needed += [system] if need else []
+                details = {"reliability": stat.value, "tolerance": tolerance, "coefficient": name}
+                rows.append(Row(
+                    **merged(about, details=details), study="verdict", statistic="needs_people",
+                    level=Level.SYSTEM.value, system=system, value=float(need), n=stat.n, missing=stat.missing,
+                    reason=stat.reason,
+                ))  # fmt: skip
+            first, second = unique_labels(two)
+            notes.append(
+                f"{first} and {second} on {pair.judge.aspect}: with {name} < {tolerance:g}, human judgments are "
+                f"needed for {len(needed)} of {len(reliable.systems)} systems ({', '.join(needed) or 'none'})"
+            )
         if len(pair.raters) > 2:
-            rows += _checks(pair, grid, reliable, coefficients, resample)
+            # rho(R, P) over systems, with P of each of the two judges
+            for place, judge in enumerate(two):
+                about = merged(named(judge, pair.gold), details={"with_judge": two[1 - place].signature})
+                with_people = system_correlations(grid.systems, grid.values[place], grid.gold, coefficients, resample)
+                included = reliable.defined & with_people.defined
+                for name in coefficients:
+                    r, samples = reliable.values(name), reliable.samples[name]
+                    rows.append(
+                        with_people.row_over_systems(name, r, samples, included, study="reliability_check", about=about)
+                    )
     if options.dependence:
-        rows += aspect_correlations(machine, people, options, coefficients[0], resample)
+        rows += _aspect_correlations(machine, people, options, coefficients[0], resample)
     if not rows:
         names = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
         raise NoTwoJudgesError(f"reliability needs two judges of the same aspect; the run has: {names}")
@@ -119,56 +136,17 @@ def _judge_pairs(
                 yield pair, grid.over(systems, grid.documents)
 
 
-def _both(first: Rater, second: Rater) -> dict[str, Any]:
-    """Return the fields of a row about two judges, with names and signatures joined by a plus."""
-    fields, other = named(first), named(second)
-    both = {name: f"{fields[name]} + {other[name]}" for name in ("judge", "signature")}
-    models = dict.fromkeys(model for model in (first.model, second.model) if model)
-    runs = dict.fromkeys(run for run in (first.run, second.run) if run)
-    details = {"details": {"run": " + ".join(runs)}} if runs else {}
-    return {**fields, **both, "model": " + ".join(models) or None, **details}
-
-
-def _verdict(
-    pair: Sample,
-    reliable: SystemCorrelations,
-    about: Mapping[str, Any],
-    name: str,
-    tolerance: float,
-    notes: list[str],
-) -> list[Row]:
-    """Return a row per system: 1 if the system needs human judgments, 0 if the judges agree enough."""
-    rows, needed = [], []
-    for system, stat in zip(reliable.systems, reliable.statistics[name], strict=True):
-        need = stat.value is None or round(stat.value, 12) < tolerance
-        needed += [system] if need else []
-        details = {"reliability": stat.value, "tolerance": tolerance, "coefficient": name}
-        rows.append(Row(
-            **merged(about, details=details), study="verdict", statistic="needs_people", level=Level.SYSTEM.value,
-            system=system, value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason,
-        ))  # fmt: skip
-    first, second = unique_labels(pair.raters[:2])
-    notes.append(
-        f"{first} and {second} on {pair.judge.aspect}: with {name} < {tolerance:g}, human judgments are "
-        f"needed for {len(needed)} of {len(rows)} systems ({', '.join(needed) or 'none'})"
+def _about(judges: Sequence[Rater]) -> dict[str, Any]:
+    """Return the fields of a row about several judges, with names, signatures, models and runs joined by a plus."""
+    about = named(judges[0])
+    about |= {name: " + ".join(getattr(judge, name) for judge in judges) for name in ("judge", "signature")}
+    models, runs = (
+        dict.fromkeys(filter(None, names)) for names in zip(*((j.model, j.run) for j in judges), strict=True)
     )
-    return rows
+    return {**about, "model": " + ".join(models) or None, **({"details": {"run": " + ".join(runs)}} if runs else {})}
 
 
-def _checks(
-    pair: Sample, grid: Grid, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling
-) -> Iterator[Row]:
-    """Yield a row with rho(R, P) over systems for each of the two judges, whose P is used."""
-    for place, (judge, other) in enumerate((pair.raters[:2], pair.raters[1::-1])):
-        about = merged(named(judge, pair.gold), details={"with_judge": other.signature})
-        with_people = system_correlations(grid.systems, grid.values[place], grid.gold, coefficients, resample)
-        included = reliable.defined & with_people.defined
-        for name in coefficients:
-            sides = reliable.groups[name], with_people.groups[name]
-            yield over_systems_row(reliable, name, included, *sides, about, "reliability_check")
-
-
-def aspect_correlations(
+def _aspect_correlations(
     machine: JudgeInput, people: JudgmentTable | None, options: Selection, coefficient: str, resample: Resampling
 ) -> Iterator[Row]:
     """Yield correlations between the aspects of each judge over all summaries.
@@ -228,10 +206,15 @@ def self_consistency(runs: RunLike, options: SelfConsistencyOptions) -> Study:
     share of units on which all repeats are equal), alpha and, for scores, the mean population standard deviation over
     repeats (FineSurE, Table 4). Raises UsageError if no judge has repeats.
     """
-    at = Level(options.level)
-    rows = [
-        row for repeats in _repeats(judge_input(runs), options, at) for row in _rows(repeats, at, options.resampling)
-    ]
+    level = Level(options.level)
+    rows: list[Row] = []
+    for repeats in _repeats(judge_input(runs), options, level):
+        sample = Sample.join(repeats, explain=False)
+        names = FOR_LABELS if are_decisions(sample.value) and level is not Level.SUMMARY else FOR_SCORES
+        judges = [series.judge for series in repeats]
+        about = merged(_about(judges), **named(judges[0]) | {"details": {"repeats": len(repeats)}})
+        about |= {"signature": repeated(judges[0].signature), "level": level.value, "average": None}
+        rows += measure(sample, names, study="self_consistency", draws=options.resampling, about=about)
     if not rows:
         raise UsageError(
             "no judge has repeats on the same aspect at this level; give a run with repeats, or several runs of a judge"
@@ -260,15 +243,3 @@ def repeated(signature: str) -> str:
     'rts|judge:openai/gpt-4o|t:0|v:1'
     """
     return _REPEAT.sub("", signature)
-
-
-def _rows(repeats: Sequence[Sample], level: Level, resample: Resampling) -> Iterator[Row]:
-    sample = Sample.join(repeats, explain=False)
-    values = sample.value[~np.isnan(sample.value)]
-    names = FOR_LABELS if np.isin(values, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
-    judge, details = repeats[0].judge, dict[str, Any](repeats=len(repeats))
-    if runs := dict.fromkeys(series.judge.run for series in repeats if series.judge.run):
-        details["run"] = " + ".join(runs)
-    about = merged(named(judge), signature=repeated(judge.signature), level=level.value, details=details)
-    about["average"] = None
-    return measure(sample, names, study="self_consistency", draws=resample, about=about)

@@ -12,8 +12,8 @@ the same way. To add a statistic, add a row to the table `STATISTICS`, and a tes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -441,58 +441,46 @@ SPREADS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "range": np.ptp, "
 """Statistics over groups with one value each. The deviation is the population standard deviation."""
 
 
-@dataclass(frozen=True)
-class GroupValues:
-    """Values of a statistic for several groups, NaN if undefined.
-
-    `samples` holds bootstrap samples of the values (draws x groups), if an interval is needed.
-    """
-
-    values: Floats
-    samples: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-
-
 def over_groups(
-    name: str, *sides: GroupValues, included: Bools, bootstrap: Bootstrap | None = None, what: str = "systems"
+    name: str,
+    *values: Floats,
+    included: Bools | None = None,
+    samples: Sequence[Floats] = (),
+    bootstrap: Bootstrap | None = None,
+    what: str = "systems",
 ) -> Estimate:
-    """Return a statistic over the `included` groups.
+    """Return a statistic over the `included` groups (default: those on which all values are defined).
 
-    With one side, `name` is one of SPREADS (as for domain stability or the range of per-system correlations). With two
-    sides, `name` is a correlation (as for a meta-correlation or the check of a reliability). A spread requires two
-    groups and a correlation three. Values are rounded before they are correlated, so that values that are equal in
-    exact arithmetic are tied. If `bootstrap` is None, there is no interval. `what` is the word for the groups in the
-    reason for an undefined value.
+    `values` has one value per group. If it is one array, `name` is one of SPREADS (as for domain stability or the range
+    of per-system correlations). If it is two, `name` is a correlation (as for a meta-correlation or the check of a
+    reliability). A spread requires two groups and a correlation three. Values are rounded before they are correlated,
+    so that values that are equal in exact arithmetic are tied. `samples` holds bootstrap samples (draws x groups) of
+    each array of `values`; without them, there is no interval. `what` is the word for the groups in the reason for an
+    undefined value.
 
-    >>> means = GroupValues(np.array([0.9, 0.8, np.nan, 0.6]))
-    >>> round(over_groups("range", means, included=~np.isnan(means.values)).value, 9)
+    >>> round(over_groups("range", np.array([0.9, 0.8, np.nan, 0.6])).value, 9)
     0.3
     """
+    if included is None:
+        included = np.asarray(~np.isnan(values).any(axis=0))
     n, missing = int(included.sum()), int((~included).sum())
-    values = [side.values[included] for side in sides]
+    sides = [side[included] for side in values]
     if name in SPREADS:
         if (n < 2 and name != "mean") or not n:
             return undefined(f"fewer than 2 {what}" if name != "mean" else f"no {what}", n, missing)
-        whole = Estimate(float(SPREADS[name](values[0])), n, missing)
+        whole = Estimate(float(SPREADS[name](sides[0])), n, missing)
     else:
         if n < FEWEST_GROUPS:
             return undefined(f"{n} {what}; at least {FEWEST_GROUPS} are needed", n, missing)
-        whole = replace(correlate(rounded(values[0]), rounded(values[1]), name), missing=missing)
+        whole = replace(correlate(rounded(sides[0]), rounded(sides[1]), name), missing=missing)
     if bootstrap is None or whole.value is None:
         return whole
-    samples = [side.samples[:, included] for side in sides]
-    drawn = SPREADS[name](samples[0], axis=1) if name in SPREADS else correlate_draws(samples[0], samples[1], name)
-    return replace(bootstrap.of_samples(whole.value, drawn, n=n, missing=missing), p=whole.p)
-
-
-def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
-    """Return the correlation of two draws x groups matrices for each row, NaN if undefined.
-
-    Only groups with both values are used.
-
-    >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
-    [1.0]
-    """
-    left, right = rounded(first), rounded(second)
-    present = ~(np.isnan(left) | np.isnan(right))
-    values = weighted_correlations(left, right, present.astype(np.float64), name)
-    return np.asarray(np.where(present.sum(axis=1) >= FEWEST_GROUPS, values, np.nan))
+    drawn = [side[:, included] for side in samples]
+    if name in SPREADS:
+        of_draws = SPREADS[name](drawn[0], axis=1)
+    else:
+        left, right = map(rounded, drawn)
+        present = ~(np.isnan(left) | np.isnan(right))
+        of_draws = weighted_correlations(left, right, present.astype(np.float64), name)
+        of_draws = np.where(present.sum(axis=1) >= FEWEST_GROUPS, of_draws, np.nan)
+    return replace(bootstrap.of_samples(whole.value, of_draws, n=n, missing=missing), p=whole.p)
