@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
+from together import together
 
 from summeter.stats import Status, labels_needed, ppi_mean
+from summeter.stats.base import t_quantile
 
 
 def test_by_hand() -> None:
@@ -69,6 +71,12 @@ def test_undefined_cases() -> None:
         ppi_mean([1], [1], ["a", "b"])
     with pytest.raises(ValueError, match="level"):
         ppi_mean([1], [1], level=95)
+
+
+@together("df", [1, 2, 7, 30, 1e4, math.inf])
+@together("level", [0.5, 0.9, 0.95, 0.999])
+def test_quantiles_of_t_are_scipys(df: float, level: float) -> None:
+    assert t_quantile(level, df) == pytest.approx(scipy.stats.t.ppf((1 + level) / 2, df), rel=1e-8)
 
 
 def coverage(trials: int, n: int, clusters: int | None, *, tuned: bool = True) -> tuple[float, float, float]:

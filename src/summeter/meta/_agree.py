@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import compress
 from typing import Annotated, Any, ClassVar
 
@@ -32,7 +31,6 @@ from summeter.meta.results import Row, Study, interval_row, merged, named, resam
 from summeter.meta.sample import Context, Rater, Sample, rows_by_name
 from summeter.meta.selection import (
     PEOPLE,
-    Group,
     all_pairs,
     aspects,
     block_rows,
@@ -58,9 +56,7 @@ SPAN_F1 = "span_f1"
 LEVELS = ("sentence", "key_fact", "summary", "pair")
 FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = (
-    "alpha_nominal",
-    "alpha_ordinal",
-    "alpha_interval",
+    *("alpha_nominal", "alpha_ordinal", "alpha_interval"),
     "ac2",
     "icc",
     "mean_pairwise_pearson",
@@ -206,7 +202,8 @@ def _votes(table: JudgmentTable, aspect: str, options: VotesOptions) -> Sample |
     if table.where(aspect=aspect).signature.used() == [SIGNATURES[QuestionType.TEXT.value]]:
         return None  # free text cannot be compared
     if options.error_types:
-        return type_votes(table, aspect, Level(level or Level.SUMMARY), source)
+        rows = block_rows(table, aspect, Level(level or Level.SUMMARY), source)
+        return None if rows is None else _votes_of_names(rows, rows.error_type)
     if level == "pair":
         return pair_votes(table, aspect)
     sample = votes(table, aspect, Level(level or Level.SUMMARY), source)
@@ -220,31 +217,24 @@ def _votes(table: JudgmentTable, aspect: str, options: VotesOptions) -> Sample |
 
 
 def _statistics(sample: Sample, options: AgreeOptions) -> list[Statistic]:
-    """Return the selected statistics, or by default those that are suitable for the votes."""
-    settings = {"ac2": {"weights": options.weights}, "icc": {"model": options.icc_model}}
-
-    def named_statistic(name: str) -> Statistic:
-        return STATISTICS[name].using(**settings[name]) if name in settings else STATISTICS[name]
-
-    if options.coefficients:
-        return [named_statistic(name) for name in options.coefficients if name != SPAN_F1]
-    if sample.question is not None:
-        names = FOR_QUESTIONS[sample.question]
-    else:
-        names = FOR_TYPES if options.error_types else default_coefficients(sample)
-    suited = map(named_statistic, names)
-    return [statistic for statistic in suited if not (sample.exchangeable and statistic.persons)]
-
-
-def default_coefficients(sample: Sample) -> tuple[str, ...]:
-    """Return the default coefficients of the votes.
+    """Return the selected statistics, or by default those that are suitable for the votes.
 
     Votes of 0 and 1 and votes on pairs have the coefficients of labels, other votes those of ratings.
     """
     values = sample.value[~np.isnan(sample.value)]
-    if sample.level != "pair" and not np.isin(values, (0.0, 1.0)).all():
-        return FOR_RATINGS
-    return tuple(name for name in FOR_LABELS if name != "kappa_cohen" or len(sample.raters) <= _MANY_RATERS)
+    if options.coefficients:
+        names = [name for name in options.coefficients if name != SPAN_F1]
+    elif sample.question is not None:
+        names = [*FOR_QUESTIONS[sample.question]]
+    elif options.error_types:
+        names = [*FOR_TYPES]
+    elif sample.level == "pair" or np.isin(values, (0.0, 1.0)).all():
+        names = [name for name in FOR_LABELS if name != "kappa_cohen" or len(sample.raters) <= _MANY_RATERS]
+    else:
+        names = [*FOR_RATINGS]
+    settings = {"ac2": {"weights": options.weights}, "icc": {"model": options.icc_model}}
+    statistics = [STATISTICS[name].using(**settings.get(name, {})) for name in names]
+    return [each for each in statistics if options.coefficients or not (sample.exchangeable and each.persons)]
 
 
 def _of_people(sample: Sample, **fields: Any) -> dict[str, Any]:
@@ -367,35 +357,25 @@ def _with_judges(
             unusable = "the judge judged none of the units that people voted on"
         elif values.min() < min(sample.scale) or values.max() > max(sample.scale):
             unusable = f"values of the judge are outside people's scale ({min(sample.scale):g}-{max(sample.scale):g})"
-        rows_of = partial(_rows, unusable=unusable, draws=draws)
+        compared = []
         for gold in gold_scores(table, aspect, level, options):
-            both = np.stack([values, gold.values_on(people.units)])
-            pair = _pair(people, [scores.judge, gold.gold], both)
-            about["gold_signature"] = gold.gold.signature
-            yield from rows_of("judge_and_people", pair, _fitting(pair, statistics), about)
+            both = _pair(people, [scores.judge, gold.gold], np.stack([values, gold.values_on(people.units)]))
+            signed = merged(about, gold_signature=gold.gold.signature)
+            compared.append(("judge_and_people", both, _fitting(both, statistics), signed))
         everybody = _pair(people, [*people.raters, scores.judge], np.vstack([people.matrix, values]))
-        about = _of_people(sample, **named(scores.judge))
-        rows = rows_of("agreement_with_judge", everybody, statistics, about)
-        alone = measure(people, statistics, study="agreement", draws=_NO_DRAWS, about=about)
-        for row, before in zip(rows, alone, strict=True):
-            change = None if before.value is None or row.value is None else row.value - before.value
-            yield row.model_copy(update={"details": {**row.details, "people": before.value, "change": change}})
-
-
-def _rows(
-    study: str,
-    sample: Sample,
-    statistics: Sequence[Statistic],
-    about: Mapping[str, Any],
-    *,
-    unusable: str | None,
-    draws: Resampling,
-) -> Iterator[Row]:
-    """Return one row per statistic; if `unusable` is given, it is the reason why they have no value."""
-    if unusable is None:
-        return measure(sample, statistics, study=study, draws=draws, about=about)
-    none = undefined(unusable, missing=len(sample))
-    return (interval_row(none, about, study=study, statistic=each.name) for each in statistics)
+        compared.append(("agreement_with_judge", everybody, list(statistics), about))
+        for name, pair, used, fields in compared:
+            rows = measure(pair, used, study=name, draws=draws, about=fields)
+            if unusable is not None:
+                none = undefined(unusable, missing=len(pair))
+                rows = iter([interval_row(none, fields, study=name, statistic=each.name) for each in used])
+            if name == "judge_and_people":
+                yield from rows
+                continue
+            alone = measure(people, used, study="agreement", draws=_NO_DRAWS, about=fields)
+            for row, before in zip(rows, alone, strict=True):
+                change = None if before.value is None or row.value is None else row.value - before.value
+                yield row.model_copy(update={"details": {**row.details, "people": before.value, "change": change}})
 
 
 def export(gold: Gold, options: VotesOptions) -> Table:
@@ -423,12 +403,6 @@ def export(gold: Gold, options: VotesOptions) -> Table:
 
 
 # ---- votes on error types, questions and pairs ----
-
-
-def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
-    """Return the error types that annotators assigned, as votes, or None if there are none."""
-    rows = block_rows(table, aspect, level, source)
-    return None if rows is None else _votes_of_names(rows, rows.error_type)
 
 
 def _votes_of_names(rows: JudgmentTable, column: Categorical, question: QuestionType | None = None) -> Sample | None:
@@ -570,21 +544,15 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
     rows: list[Row] = []
     for pairs in all_pairs(read, level, options, ValueOrLabel.LABEL):
         for group in groups(pairs, options.by):
-            rows += _overruled(group, options.resampling)
+            part, about = group.sample, group.about()
+            changed = np.where(part.complete, (part.x != part.y).astype(np.float64), np.nan)
+            for label in (None, 1.0, 0.0):
+                inside = np.ones(len(part), dtype=np.bool_) if label is None else part.x == label
+                details: dict[str, Any] = {"overruled": int(np.nansum(changed[inside]))}
+                if label is not None:
+                    name = ", ".join(filter(None, (about.get("details", {}).get("group"), f"shown {label:g}")))
+                    details |= {"shown": int(label), "group": name}
+                got = options.resampling(part.units.document.codes[inside]).mean(changed[inside])
+                about |= {"study": "overruled", "statistic": "overruled", "level": str(part.level)}
+                rows.append(interval_row(got, about, reason="no unit has both labels", details=details))
     return Study("overruled", rows)
-
-
-def _overruled(group: Group, resample: Resampling) -> Iterator[Row]:
-    pairs = group.sample
-    changed = np.where(pairs.complete, (pairs.x != pairs.y).astype(np.float64), np.nan)
-    fields = merged(named(pairs.judge, pairs.gold), group.fields(), study="overruled", statistic="overruled")
-    details = fields.pop("details", {})
-    for label in (None, 1.0, 0.0):
-        inside = np.ones(len(pairs), dtype=np.bool_) if label is None else pairs.x == label
-        more: dict[str, Any] = {**details, "overruled": int(np.nansum(changed[inside]))}
-        if label is not None:
-            name = ", ".join(filter(None, (details.get("group"), f"shown {label:g}")))
-            more |= {"shown": int(label), "group": name}
-        estimate = resample(pairs.units.document.codes[inside]).mean(changed[inside])
-        reason = "no unit has both labels" if estimate.value is None else None
-        yield interval_row(estimate, **fields, level=str(pairs.level), reason=reason, details=more)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from summeter.meta.results import Row, Study, interval_row, merged, named, pair_
 from summeter.meta.sample import Grid, Rater, Sample, rounded
 from summeter.meta.selection import (
     PEOPLE,
-    Group,
     MetaInput,
     aspects,
     block_of,
@@ -40,7 +39,7 @@ from summeter.meta.selection import (
     wanted,
 )
 from summeter.records import UsageError
-from summeter.scoring.table import JudgmentTable, Question, model_names
+from summeter.scoring.table import JudgmentTable, model_names
 from summeter.stats import (
     best_rates,
     bradley_terry,
@@ -95,9 +94,25 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
             rows += _contest_rows(
                 judge, people, matrix.about(), pairs=people.pairs, chained=chained, ranking=ranking, options=options
             )
-            rows += _ranking_rows(matrix, options, shown) if options.strengths else []
-    for contest in _contests(read, options, compared=bool(rows)):
-        rows += _verdict_rows(*contest, options)
+            if options.strengths:
+                grid, gold_rater = matrix.grid, matrix.sample.gold
+                rows += _system_rows(matrix.about(), grid.systems, grid.judge, options)
+                # People's rows are returned once per aspect.
+                mark = gold_rater.judge, gold_rater.signature, gold_rater.aspect, str(matrix.value)
+                if mark not in shown:
+                    shown.add(mark)
+                    about = merged(named(gold_rater), matrix.fields())
+                    rows += _system_rows(about, grid.systems, grid.gold, options)
+    for judge, people, ranking in _contests(read, options, compared=bool(rows)):
+        pairs = (judge if people.scored else people).pairs
+        fields, chained = named(judge.rater, people.rater), chain_of(ranking, list(ranking))
+        rows += _contest_rows(judge, people, fields, pairs=pairs, chained=chained, ranking=ranking, options=options)
+        if options.strengths:
+            chosen = _chosen_pairs(pairs, ranking, options)
+            documents = list(dict.fromkeys((*people.documents, *judge.documents)))
+            rows += strength_rows(chosen, judge.points_of(chosen, documents), fields, options)
+            if not people.scored:
+                rows += strength_rows(chosen, people.points_of(chosen, documents), named(people.rater), options)
     if not rows:
         if matrices:
             names = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
@@ -123,22 +138,6 @@ def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
     return Study("prefer", rows)
 
 
-def _verdict_rows(
-    judge: Verdicts, people: Verdicts, ranking: Mapping[str, float], options: PreferOptions
-) -> Iterator[Row]:
-    """Yield the rows of a comparison in which at least one side has verdicts on pairs."""
-    pairs = (judge if people.scored else people).pairs
-    systems = list(dict.fromkeys(name for pair in pairs for name in pair))
-    fields, chained = named(judge.rater, people.rater), chain_of(ranking, list(ranking))
-    yield from _contest_rows(judge, people, fields, pairs=pairs, chained=chained, ranking=ranking, options=options)
-    if options.strengths:
-        chosen = _chosen_pairs(pairs, ranking, options, systems)
-        documents = list(dict.fromkeys((*people.documents, *judge.documents)))
-        yield from strength_rows(chosen, judge.points_of(chosen, documents), fields, options)
-        if not people.scored:
-            yield from strength_rows(chosen, people.points_of(chosen, documents), named(people.rater), options)
-
-
 def _contests(
     read: MetaInput, options: Selection, *, compared: bool
 ) -> Iterator[tuple[Verdicts, Verdicts, Mapping[str, float]]]:
@@ -156,14 +155,14 @@ def _contests(
     pairwise = list(verdicts(read.judge, options.judge))
     # Aspects on which people did not only judge pairs.
     scored = [name for name in known if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
-    if pairwise and options.source != _BLOCK and (scored or not known):
+    if pairwise and options.source != "pairs" and (scored or not known):
         for judge, aspect in matching(pairwise, known):
             for gold in gold_scores(read.gold, aspect, Level.SUMMARY, options):
                 compared = True
                 yield judge, Verdicts.of_scores(gold), _ranking(read.gold, gold.gold, options)
-    if options.source != _BLOCK and (compared or options.source is not None):
+    if options.source != "pairs" and (compared or options.source is not None):
         return
-    with_verdicts = [name for name in known if len(_pair_rows(read.gold, name))]
+    with_verdicts = [name for name in known if len(read.gold.where(unit="pair", aspect=name))]
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
     judges = [*pairwise, *(Verdicts.of_scores(series) for series in scores if len(series))]
     if with_verdicts and judges:
@@ -171,7 +170,7 @@ def _contests(
             yield from ((judge, gold, gold.ranking()) for gold in people_verdicts(read.gold, aspect, options))
 
 
-def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[str, float]:
+def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> Mapping[str, float]:
     """Return the human mean of each system over the aspects in the block of `gold`."""
     all_scores = (scores for name in aspects(columns) for scores in gold_scores(columns, name, Level.SUMMARY, options))
     block = [scores for scores in all_scores if block_of(scores.gold.signature) == block_of(gold.signature)]
@@ -205,10 +204,10 @@ def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple
 
 
 def _chosen_pairs(
-    judged: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: PreferOptions, systems: Sequence[str]
+    judged: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: PreferOptions
 ) -> list[tuple[str, str]]:
     """Return the selected pairs (by default all), with the system that people rank higher first."""
-    if (selected := options.pairs_of(systems)) is not None:
+    if (selected := options.pairs_of(list(dict.fromkeys(chain(*judged))))) is not None:
         return selected
     low = float("-inf")
     return [(b, a) if ranking.get(b, low) > ranking.get(a, low) else (a, b) for a, b in judged]
@@ -225,7 +224,7 @@ def _contest_rows(
     options: PreferOptions,
 ) -> Iterator[Row]:
     """Yield the rows `pair` and `correct_preferences`. `chained` are the neighbours in people's ranking."""
-    pairs = _chosen_pairs(pairs, ranking, options, list(dict.fromkeys(name for pair in pairs for name in pair)))
+    pairs = _chosen_pairs(pairs, ranking, options)
     documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
     by_people, by_judge = (side.points_of(pairs, documents) for side in (gold, judge))
     bootstrap = options.resampling(len(documents))
@@ -287,20 +286,6 @@ def _contest_rows(
         )  # fmt: skip
 
 
-def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
-    """Return win rates, best rates and strengths by a judge's and by people's scores.
-
-    People's rows are returned once per aspect (see `shown`).
-    """
-    gold, grid = matrix.sample.gold, matrix.grid
-    rows = list(_system_rows(matrix.about(), grid.systems, grid.judge, options))
-    mark = gold.judge, gold.signature, gold.aspect, str(matrix.value)
-    if mark not in shown:
-        shown.add(mark)
-        rows += _system_rows(merged(named(gold), matrix.fields()), grid.systems, grid.gold, options)
-    return rows
-
-
 def _system_rows(
     fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: PreferOptions
 ) -> Iterator[Row]:
@@ -342,7 +327,7 @@ class Verdicts:
 
     `pairs` are pairs of systems in alphabetical order. `ab` and `ba` are pairs x documents matrices with the points of
     the first system of a pair when its summary was shown first and second, respectively. Points are 1, 1/2 or 0, or NaN
-    if there is no verdict. `requested` has a mask of the requested verdicts for each of the two orders. If `scored` is
+    if there is no verdict. `twice` says for each pair whether verdicts were requested in both orders. If `scored` is
     True, the points follow from scores of summaries, and no verdict was requested.
     """
 
@@ -351,7 +336,7 @@ class Verdicts:
     documents: tuple[str, ...]
     ab: Floats
     ba: Floats
-    requested: tuple[Floats, Floats]
+    twice: tuple[bool, ...]
     scored: bool = False
 
     @classmethod
@@ -362,8 +347,8 @@ class Verdicts:
         numbers = combinations(range(len(grid.systems)), 2)
         shape = len(pairs), len(grid.documents)
         ab = np.array([points(grid.judge[i], grid.judge[j]) for i, j in numbers]).reshape(shape)
-        none = np.zeros(shape)
-        return cls(sample.judge, pairs, grid.documents, ab, np.full(shape, np.nan), (none, none), scored=True)
+        twice = (False,) * len(pairs)
+        return cls(sample.judge, pairs, grid.documents, ab, np.full(shape, np.nan), twice, scored=True)
 
     def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
         """Return the first system's points in `pair` when shown first, and when shown second."""
@@ -383,8 +368,7 @@ class Verdicts:
             return np.full(len(self.documents), np.nan)
         first, second = self.both(pair)
         place = self.pairs.index(pair if pair in self.pairs else pair[::-1])
-        requested = [bool(order[place].any()) for order in self.requested]
-        return (first + second) / 2 if all(requested) else np.where(np.isnan(first), second, first)
+        return (first + second) / 2 if self.twice[place] else np.where(np.isnan(first), second, first)
 
     def points_of(self, pairs: Sequence[tuple[str, str]], documents: Sequence[str]) -> Floats:
         """Return the first system's points in each pair on the given documents (pairs x documents), NaN if missing."""
@@ -426,37 +410,26 @@ def verdicts(judges: JudgeInput, judge: str | None = None, aspects: Collection[s
     signature, and `aspects` selects aspects (all if it is empty).
     """
     for question in judges.questions(aspects, judge):
-        if question in judges.rows and len(rows := judges.table.take(judges.rows[question]).where(unit="pair")):
-            yield _verdicts_of(rows, question)
-
-
-def _verdicts_of(rows: JudgmentTable, question: Question) -> Verdicts:
-    documents = [str(name) for name in rows.document.used()]
-    shown = list(zip(rows.system.labels(), rows.rival.labels(), strict=True))
-    pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in shown))
-    place = {pair: number for number, pair in enumerate(pairs)}
-    column = {name: number for number, name in enumerate(documents)}
-    decided = np.where(np.isnan(rows.value), rows.label, rows.value)
-    gained = np.where(np.isnan(decided), np.nan, (np.sign(decided - 0.5) + 1) / 2)
-    gained[~rows.status.equal("ok")] = np.nan
-    size = len(pairs), len(documents)
-    grids = [np.full(size, np.nan), np.full(size, np.nan)]
-    requested = (np.zeros(size), np.zeros(size))
-    for (first, second), document, gain in zip(shown, rows.document.labels(), gained, strict=True):
-        turned = first > second
-        cell = place[min(first, second), max(first, second)], column[document]
-        grids[turned][cell] = 1 - gain if turned else gain
-        requested[turned][cell] = 1.0
-    judge, signature, aspect, run = question
-    (ab, ba), rater = grids, Rater(judge, signature, model_names(rows.model), aspect, run)
-    return Verdicts(rater, tuple(pairs), tuple(documents), ab, ba, requested)
-
-
-_BLOCK = "pairs"
-
-
-def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
-    return columns.where(unit="pair", aspect=aspect)
+        rows = judges.table.take(judges.rows.get(question, np.zeros(0, np.int64))).where(unit="pair")
+        if not len(rows):
+            continue
+        documents = tuple(str(name) for name in rows.document.used())
+        shown = list(zip(rows.system.labels(), rows.rival.labels(), strict=True))
+        pairs = tuple(dict.fromkeys((min(pair), max(pair)) for pair in shown))
+        place = {pair: number for number, pair in enumerate(pairs)}
+        column = {name: number for number, name in enumerate(documents)}
+        decided = np.where(np.isnan(rows.value), rows.label, rows.value)
+        gained = np.where(np.isnan(decided), np.nan, (np.sign(decided - 0.5) + 1) / 2)
+        gained[~rows.status.equal("ok")] = np.nan
+        grids = np.full((2, len(pairs), len(documents)), np.nan)
+        for (first, second), document, gain in zip(shown, rows.document.labels(), gained, strict=True):
+            turned = first > second
+            cell = place[min(first, second), max(first, second)], column[document]
+            grids[int(turned)][cell] = 1 - gain if turned else gain
+        orders = set(shown)
+        twice = tuple(pair in orders and pair[::-1] in orders for pair in pairs)
+        rater = Rater(question.judge, question.signature, model_names(rows.model), question.aspect, question.run)
+        yield Verdicts(rater, pairs, documents, grids[0], grids[1], twice)
 
 
 def people_verdicts(columns: JudgmentTable, aspect: str, options: People) -> list[Verdicts]:
@@ -466,9 +439,9 @@ def people_verdicts(columns: JudgmentTable, aspect: str, options: People) -> lis
     `merge="each"` or the id of an annotator, individual verdicts are returned. The list is empty if people compared no
     pairs on the aspect. Raises UsageError for an unknown annotator.
     """
+    votes_of = list(verdicts(JudgeInput(columns.where(unit="pair", aspect=aspect))))
     single = {
-        each.rater.judge: replace(each, rater=_signed(each.rater, f"annotator:{each.rater.judge}"))
-        for each in verdicts(JudgeInput(_pair_rows(columns, aspect)))
+        each.rater.judge: replace(each, rater=_signed(each.rater, f"annotator:{each.rater.judge}")) for each in votes_of
     }
     if not single:
         return []
@@ -493,9 +466,8 @@ def people_verdicts(columns: JudgmentTable, aspect: str, options: People) -> lis
         case individual:  # handled above
             raise ValueError(f"{individual} does not merge verdicts")
     parts = [merge, *([f"min:{options.min_votes}"] if options.min_votes > 1 else [])]
-    people = replace(next(verdicts(JudgeInput(_pair_rows(columns, aspect)))).rater, judge=PEOPLE, model=None)
-    requested = (~np.isnan(gained)).astype(np.float64)
-    unordered = np.full(gained.shape, np.nan), (requested, np.zeros(gained.shape))
+    people = replace(votes_of[0].rater, judge=PEOPLE, model=None)
+    unordered = np.full(gained.shape, np.nan), (False,) * len(pairs)
     return [Verdicts(_signed(people, *parts), pairs, documents, gained, *unordered)]
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
-from .base import CONSTANT, Floats, Ints, Values, f_tail, floats, mean_present, split_rows
+from .base import CONSTANT, Floats, Ints, Values, floats, mean_present, split_rows
 from .correlation import raw
 from .resample import Measurement, of_rows
 
@@ -511,6 +511,8 @@ def icc(votes: Values, model: str = Model.ICC2, clusters: Ints | None = None) ->
     >>> round(icc([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], "2,1").value, 2)
     0.29
     """
+    from scipy.special import fdtrc  # the tail of the F distribution
+
     kind = Model(model)
     matrix = floats(votes, 2)
     k, items = matrix.shape
@@ -544,7 +546,7 @@ def icc(votes: Values, model: str = Model.ICC2, clusters: Ints | None = None) ->
         if below <= 0:
             return None, None, "no variance to divide"
         df = count * (k - 1) if kind in (Model.ICC1, Model.ICC1K) else (count - 1) * (k - 1)
-        p = f_tail(between / error, count - 1, df) if error > 0 else 0.0
+        p = float(fdtrc(count - 1, df, between / error)) if error > 0 else 0.0
         return (between - error) / below, p, None
 
     value, p, reason = of_rows_of(np.arange(items, dtype=np.float64))

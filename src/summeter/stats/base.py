@@ -155,17 +155,6 @@ def split_rows(labels: Ints) -> Iterator[tuple[int, Ints]]:
         yield int(labels[rows[0]]), rows
 
 
-def t_two_sided(t: float, df: float) -> float:
-    """Return P(|T| >= |t|) for Student's t with ``df`` > 0 degrees of freedom.
-
-    >>> round(t_two_sided(2.0, 10), 6)
-    0.073388
-    """
-    from scipy.special import stdtr
-
-    return 2 * float(stdtr(df, -abs(t)))
-
-
 def t_quantile(level: float, df: float) -> float:
     """Return the t for which P(|T| <= t) = ``level``.
 
@@ -193,14 +182,3 @@ def correlation_p(r: float, df: float) -> float:
     from scipy.special import betainc
 
     return float(betainc(df / 2, 0.5, (1 - r) * (1 + r)))
-
-
-def f_tail(f: float, df1: float, df2: float) -> float:
-    """Return P(F >= f) for the F distribution with ``df1`` and ``df2`` degrees of freedom.
-
-    >>> round(f_tail(4.0, 2, 10), 6)
-    0.052922
-    """
-    from scipy.special import fdtrc
-
-    return float(fdtrc(df1, df2, f))

@@ -29,7 +29,6 @@ from .base import (
     complete,
     correlation_p,
     generator,
-    t_two_sided,
     undefined,
 )
 from .classification import areas
@@ -431,8 +430,10 @@ def williams_from_r(r12: float, r13: float, r23: float, n: int) -> Estimate:
     below = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     if below < 1e-14:
         return undefined("the evaluators are the same up to scale", n)
+    from scipy.special import stdtr
+
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
-    return Estimate(r12 - r13, n, p=t_two_sided(t, n - 3), details={"t": t})
+    return Estimate(r12 - r13, n, p=2 * float(stdtr(n - 3, -abs(t))), details={"t": t})
 
 
 def permute_correlations(
