@@ -140,28 +140,6 @@ def test_success_is_usable_and_complete() -> None:
     assert (row.value, row.n, row.missing) == (0.25, 4, 1)
 
 
-def test_a_class_that_is_absent_leaves_no_balanced_accuracy() -> None:
-    study = classify(sentences({("d", "A"): [1, 0]}), voted({("d", "A"): [{"a": 1}, {"a": 1}]}), **PLAIN)
-    assert study.one(statistic="balanced_accuracy").reason == "no negative label"
-    assert value(study, "sensitivity") == 0.5
-
-
-def test_by_system_and_interval_by_document() -> None:
-    rng = np.random.default_rng(4)
-    truth = {(f"d{i}", s): [{"a": int(rng.integers(0, 2))} for _ in range(4)] for i in range(15) for s in "AB"}
-    said = {
-        key: [int(cell["a"] if rng.random() < 0.8 else 1 - cell["a"]) for cell in row] for key, row in truth.items()
-    }
-    study = classify(sentences(said), voted(truth), by="system", resamples=200)
-    row = study.one(statistic="balanced_accuracy", system=None)
-    assert row.low is not None
-    assert row.high is not None
-    assert row.low < (row.value or 0) < row.high
-    assert row.interval == "95% percentile bootstrap by document, 200 resamples, seed 0"
-    assert {one.system for one in study.where(statistic="f1")} == {None, "A", "B"}
-    assert study.one(statistic="f1", system="A").n == 60
-
-
 @pytest.mark.shared
 def test_finesures_released_replies(shared: Path, tmp_path: Path) -> None:
     # 30 sentences of ten summaries: a plain count of the same labels must come out, gold as FineSurE merges it.

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from meta.makers import judgment, people, ratings, sentences, voted
 from scipy import stats as scipy_stats
 
@@ -180,21 +178,6 @@ def test_broken_down_by_a_column() -> None:
         correlate(*both(), level="system", by="system")
     with pytest.raises(UsageError, match="has one value per system"):
         correlate(*both(), level="system", average="document")
-
-
-SCORES = st.lists(st.integers(0, 4), min_size=6, max_size=6)
-
-
-@given(SCORES, SCORES, st.permutations(range(6)))
-def test_the_order_of_judgments_does_not_matter(x: list[int], y: list[int], order: list[int]) -> None:
-    judge, gold = ([judgment(f"d{i // 3}", "ABC"[i % 3], float(v), judge=j, signature=g) for i, v in enumerate(side)]
-                   for side, j, g in ((x, "j", "j|v:1"), (y, "a", "human.ratings|v:1")))  # fmt: skip
-    for average in ("pooled", "document"):
-        one = correlate(judge, gold, average=average, **PLAIN)
-        two = correlate([judge[i] for i in order], gold, average=average, **PLAIN)
-        for first, second in zip(one, two, strict=True):
-            assert (first.value is None) == (second.value is None)
-            assert first.value is None or first.value == pytest.approx(second.value, abs=1e-12)
 
 
 # ---- the published figures

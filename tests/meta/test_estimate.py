@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from meta.makers import people, ratings
 
 from summeter.data.dataset import load
@@ -106,21 +104,6 @@ class TestEstimate:
         for row in study_of(table, table).where(statistic="ppi_difference"):
             assert row.details["comparisons"] == 3
             assert row.details["low_adjusted"] < row.low  # type: ignore[operator]
-
-    @settings(max_examples=20, deadline=None)
-    @given(st.lists(st.tuples(*[st.sampled_from([0, 0.5, 1, None])] * 2), min_size=2, max_size=12), st.randoms())
-    def test_order_does_not_matter(self, rows: list[tuple[float | None, float | None]], rnd: Any) -> None:
-        shuffled = list(rows)
-        rnd.shuffle(shuffled)
-
-        def value(pairs: list[tuple[float | None, float | None]]) -> Any:
-            study = study_of({"a": [m for m, _ in pairs]}, {"a": [h for _, h in pairs]})
-            row = study.one(statistic="ppi_mean")
-            return row.value, row.n, row.missing
-
-        one, other = value(rows), value(shuffled)
-        assert one[1:] == other[1:]
-        assert one[0] == pytest.approx(other[0], abs=1e-9)
 
 
 class TestSmallGold:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,18 +11,15 @@ from meta.makers import people, ratings
 from meta.studies import STUDIES
 from together import together
 
-from summeter.audit.attacks import Attack
-from summeter.audit.injection import _row as injection_row
 from summeter.meta import compare, correlate, stability
-from summeter.meta.results import Row, interval_row
-from summeter.meta.sample import Rater
+from summeter.meta.results import Row, Study, interval_row
 from summeter.records import Judgment
 from summeter.stats import Bootstrap, classify
 
 DRAWS = 200
 DOCUMENTS = [f"d{i}" for i in range(6)]
 ACCOUNT = re.compile(
-    r"(?:95|98.3333)% percentile bootstrap by (document|system|draw|subject), (\d+)(?: of (\d+))? resamples, seed 0"
+    r"(?:95|98.3333)% percentile bootstrap by (document|system|draw), (\d+)(?: of (\d+))? resamples, seed 0"
 )
 PREDICTED = re.compile(r"95% (prediction-powered|mean), Student's t by labelled document")
 
@@ -56,6 +54,11 @@ UNDRAWN = ("bias", "errors", "people", "self_consistency", "compare judges of do
 DRAWN = [name for name in STUDIES if name not in UNDRAWN]
 
 
+@cache
+def studied(name: str, draws: int) -> Study:
+    return STUDIES[name](judges(), gold(), draws)
+
+
 def lost_draws(row: Row) -> int:
     """Return the number of lost draws in the text of an interval, after checking the text."""
     text = ACCOUNT.fullmatch(row.interval or "")
@@ -65,7 +68,7 @@ def lost_draws(row: Row) -> int:
 
 @together("name", DRAWN)
 def test_one_account(name: str) -> None:
-    rows = [row for row in STUDIES[name](judges(), gold(), DRAWS) if row.low is not None or row.interval is not None]
+    rows = [row for row in studied(name, DRAWS) if row.low is not None or row.interval is not None]
     assert rows
     drawn = [row for row in rows if not PREDICTED.fullmatch(row.interval or "")]
     for row in drawn:
@@ -82,13 +85,27 @@ def test_one_account(name: str) -> None:
 @together("draws", [0, 1])
 @together("name", [name for name in DRAWN if name not in ALWAYS_2000])
 def test_without_draws_no_row_has_an_interval_and_each_says_why(name: str, draws: int) -> None:
-    whole, bare = (STUDIES[name](judges(), gold(), size) for size in (DRAWS, draws))
+    whole, bare = studied(name, DRAWS), studied(name, draws)
     assert len(whole) == len(bare)
     for full, row in zip(whole, bare, strict=True):
         assert row.value == pytest.approx(full.value)
         if (full.interval or "").startswith("95% percentile") or "98.3333" in (full.interval or ""):
             assert (row.low, row.high, row.interval, row.status) == (None, None, None, "no_interval")
             assert row.reason
+
+
+@together("name", sorted(set(STUDIES) - {"errors", "self_consistency", "simulate"}))
+def test_the_order_of_judgments_changes_no_value(name: str) -> None:
+    def values(study: Study) -> dict[tuple[object, ...], float | None]:
+        about = ("study", "judge", "signature", "aspect", "system", "pair", "statistic")
+        keys = [
+            (*(getattr(row, name) for name in about), *row.named.items(), row.details.get("group")) for row in study
+        ]
+        assert len(set(keys)) == len(keys)
+        return dict(zip(keys, (row.value for row in study), strict=True))
+
+    turned = [sorted(rows, key=lambda each: each.target.document_id, reverse=True) for rows in (judges(), gold())]
+    assert values(STUDIES[name](*turned, 0)) == pytest.approx(values(studied(name, 0)), abs=1e-9, nan_ok=False)
 
 
 def test_an_interval_that_would_not_hold_its_value_is_none() -> None:
@@ -129,16 +146,6 @@ def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
     estimate_ = classify(labels, said)["balanced_accuracy"].estimate(Bootstrap(4, DRAWS))
     assert estimate_.lost
     assert f"{DRAWS - estimate_.lost} of {DRAWS} resamples" in (estimate_.interval or "")
-
-
-def test_an_audit_draws_subjects() -> None:
-    outcomes = [(place, float(place % 2), 0.0) for place in range(6)]
-    rater = Rater("j", "j|v:1", "m", "faithfulness")
-    row = injection_row(rater, "sentence", outcomes, {"attack": Attack.__name__}, 0)
-    assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
-    nothing = injection_row(rater, "sentence", [], {}, 0)
-    assert (nothing.value, nothing.interval) == (None, None)
-    assert nothing.reason == "no verdict could move in this direction"
 
 
 def test_interval_reason_with_a_value() -> None:

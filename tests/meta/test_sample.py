@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,19 +37,6 @@ def values(pairs: Sample) -> dict[tuple[str | None, ...], tuple[float, float]]:
     return {
         key: (float(x), float(y)) for key, x, y in zip(keys, pairs.x, pairs.y, strict=True)
     }  # fmt: skip
-
-
-# ---- tables
-
-
-def same(one: JudgmentTable, two: JudgmentTable) -> None:
-    for name in ("document", "system", "rival", "unit", "list_id", "aspect", "judge", "status", "error_type", "named"):
-        assert list(getattr(one, name).labels()) == list(getattr(two, name).labels()), name
-    for name in ("index", "value", "label"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
-# ---- series
 
 
 def test_shares_and_means_are_those_of_scoring() -> None:
@@ -100,9 +86,6 @@ def test_a_label_is_used_as_a_decision_and_a_value_as_a_score() -> None:
     decided = only(rows, Level.SENTENCE, ValueOrLabel.LABEL)
     np.testing.assert_array_equal(decided.value, [1.0, NAN, 1.0])
     assert list(decided.why.labels()) == [None, "no decision: give a threshold", None]
-
-
-# ---- pairs
 
 
 def test_summaries_meet_by_document_and_system_in_any_order() -> None:
@@ -201,38 +184,6 @@ def test_rows_split_by_any_column_of_the_data() -> None:
     assert {name: part.n for name, part in pairs.split("year")} == {"2023": 1}
     with pytest.raises(UsageError, match="no column 'weather'"):
         list(pairs.split("weather"))
-
-
-@given(st.permutations(list(range(12))))
-def test_the_order_of_judgments_does_not_matter(order: list[int]) -> None:
-    rows = ratings({f"d{i}": {system: float(7 * i % 5 + j) for j, system in enumerate("ABC")} for i in range(4)})
-    gold = only(ratings({f"d{i}": {system: float(3 * i % 4 + j) for j, system in enumerate("ABC")} for i in range(4)}))
-    straight = Sample.join([only(rows), gold])
-    shuffled = Sample.join([only([rows[i] for i in order]), gold])
-    assert values(straight) == values(shuffled)
-    means = [dict(zip(one.units.system.labels(), one.x, strict=True)) for one in
-             (straight.at(Level.SYSTEM), shuffled.at(Level.SYSTEM))]  # fmt: skip
-    assert means[0] == means[1]
-
-
-# ---- runs
-
-
-def test_run_table_equals_run_records(tmp_path: Path) -> None:
-    from summeter.data.dataset import load
-    from summeter.engine.outputs import import_outputs
-    from summeter.runs.run import RunFolder
-
-    data = load([{"doc_id": f"d{i}", "system": s, "document": "It rained. We stayed.", "summary": "It rained."}
-                 for i in range(3) for s in "AB"])  # fmt: skip
-    raw = tmp_path / "raw.jsonl"
-    raw.write_text("".join(
-        f'{{"doc_id": "d{i}", "system": "{s}", "evaluator": "mine", "aspect": "overall", "value": {i}}}\n'
-        for i in range(3) for s in "AB" if (i, s) != (2, "B")
-    ))  # fmt: skip
-    import_outputs(data, raw, tmp_path / "run", "strict")
-    run = RunFolder(tmp_path / "run")
-    same(run.table(), JudgmentTable.of(run.judgments()))
 
 
 def test_a_judgment_without_a_number_says_so_alone_and_in_a_composite() -> None:

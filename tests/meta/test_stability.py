@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from meta.duels import sound
 from meta.makers import people, ratings
 from scipy import stats as scipy_stats
@@ -130,23 +128,6 @@ def test_by_a_column_and_unknown_coefficients() -> None:
         study(resamples=-1)
     few = over_groups("pearson", np.zeros(2), np.zeros(2))
     assert (few.n, few.reason) == (2, "2 systems; at least 3 are needed")
-
-
-rows = st.lists(st.integers(1, 5), min_size=4, max_size=4)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(rows, rows), min_size=1, max_size=5))
-def test_the_order_of_judgments_changes_nothing(tables: list[tuple[list[int], list[int]]]) -> None:
-    said = judge({f"S{i}": tuple(map(float, one)) for i, (one, _) in enumerate(tables)})
-    true = gold({f"S{i}": tuple(map(float, two)) for i, (_, two) in enumerate(tables)})
-    found, turned = stability(said, true, resamples=0), stability(said[::-1], true[::-1], resamples=0)
-    sound(found)
-    for row in found.where(study="meta_correlation"):
-        other = turned.one(study="meta_correlation", statistic=row.statistic)
-        assert (other.value is None) == (row.value is None)
-        if row.value is not None:
-            assert other.value == pytest.approx(row.value, abs=1e-9)
 
 
 def test_correlations_that_are_equal_tie() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from summeter.records import Judgment, Target
 from summeter.records.signature import SAMPLING
-from summeter.scoring import Score, coverage, summary_scores, system_scores
+from summeter.scoring import Score, ScoreTable, coverage, summary_scores, system_scores
 from summeter.scoring.systems import SystemTable
 
 
@@ -141,22 +141,6 @@ class TestComposite:
         composites = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
         assert [score.value for score in composites] == [1.0, pytest.approx(2 / 3)]
 
-    def test_composites_are_separate_by_model(self) -> None:
-        """With a second model on one of two documents, each model has its own composite."""
-        rows = []
-        for model, documents, faithful in (("A", ("d1", "d2"), 1), ("B", ("d1",), 0)):
-            for doc in documents:
-                check, align = f"f.check|judge:{model}|v:1", f"f.align|judge:{model}|v:1"
-                rows += labels("sentence", [faithful], "faithfulness", judge="f.check", doc=doc, signature=check)
-                rows += labels("key_fact", [1], "completeness", judge="f.align", doc=doc, signature=align)
-                rows += labels("sentence", [1], "conciseness", judge="f.align", doc=doc, signature=align)
-        found = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
-        values = {(score.doc_id, score.signature): score.value for score in found}
-        assert len(found) == 3
-        assert sorted(values.values()) == [pytest.approx(2 / 3), 1.0, 1.0]
-        assert all("judge:A" in s.signature or "judge:B" in s.signature for s in found)
-        assert not any("judge:A" in s.signature and "judge:B" in s.signature for s in found)
-
     @pytest.mark.parametrize("part", [f"{name}:{{}}" for name in SAMPLING])
     def test_different_settings_are_not_combined(self, part: str) -> None:
         rows = []
@@ -224,3 +208,18 @@ class TestSystems:
         empty = [judgment("sentence", 0, doc="d1", system="C", status="error", reason="down")]
         table = SystemTable(system_scores([*self.scores(), *summary_scores(empty, {})]))
         assert table.ranking() == ["A", "B", "C"]
+
+
+def test_scores_stored_in_columns_are_returned_unchanged() -> None:
+    def score(doc_id: str, aspect: str, value: float | None, reason: str | None = None) -> Score:
+        return Score(
+            doc_id=doc_id, system="s", judge="j", signature="j|v:1", model=None, aspect=aspect, value=value, n=2,
+            missing=1, status="ok" if value is not None else "skipped", reason=reason,
+        )  # fmt: skip
+
+    given = [score("a", "x", 0.1), score("a", "y", None, "empty"), score("b", "x", 1 / 3), score("b", "y", 0.0)]
+    table = ScoreTable.of(given)
+    assert list(table) == given
+    assert (len(table), table[-1], table[1:3]) == (4, given[-1], given[1:3])
+    assert [one.model_dump_json() for one in table] == [one.model_dump_json() for one in given]
+    assert {item: list(rows) for item, rows in table.by_item().items()} == {("a", "s"): [0, 1], ("b", "s"): [2, 3]}

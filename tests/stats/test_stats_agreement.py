@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.stats import (
-    Bootstrap,
     MeasurementLevel,
     Weights,
     cohen_kappa,
@@ -273,19 +272,6 @@ def test_spans_missing_empty_and_several_annotators() -> None:
         span_f1([[[(3, 1)]], [[]]])
     with pytest.raises(ValueError, match="texts"):
         span_f1([[[]], []])
-
-
-def test_interval_by_document() -> None:
-    rng = np.random.default_rng(1)
-    truth = rng.integers(1, 6, 120)
-    matrix = np.clip(truth + rng.integers(-1, 2, (3, 120)), 1, 5).astype(float)
-    drawn = Bootstrap(np.arange(120) // 6, 100)
-    got = krippendorff_alpha(matrix, "ordinal", drawn.codes).estimate(drawn)
-    assert got.value == pytest.approx(krippendorff_alpha(matrix, "ordinal").value)
-    assert got.low < got.value < got.high
-    assert (got.clusters, got.n) == (20, 120)
-    nothing = krippendorff_alpha([[1, 1], [1, 1]]).estimate(Bootstrap(2))
-    assert (nothing.value, nothing.reason) == (None, "constant input")
 
 
 def test_masi_alpha_follows_its_definition() -> None:
