@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_of, read_rows
-from summeter.records import Parameter, UsageError
+from summeter.records import UsageError
 from summeter.records.text import SHARE, is_share, read_share
 
 IDS = ("meeting_id", "id", "doc_id", "document_id", "bbcid", "hash")
@@ -66,6 +66,12 @@ class ArticleTexts(NamedTuple):
     texts: Mapping[str, str]
     withheld: Set[str]
     names: str
+
+    def text_of(self, row: Row, doc_id: str, field: str | None, faults: Faults) -> str | None:
+        """Return the document of a row, or add a fault and return None if there is no such document."""
+        if doc_id not in self.texts:
+            faults.add(row.line, field, f"there is no document {doc_id!r} in {self.names}; add it there")
+        return self.texts.get(doc_id)
 
     def shared(self, row: Row, doc_id: str) -> Row:
         """Return the row, with `share` set to false if the document must not be published."""
@@ -145,8 +151,3 @@ def _read_table(
             elif share is not None and share is not True:
                 faults.fail(line, name, f"is {share!r}; give true or false")
         add(doc_id, cells[content], faults.file, line, column)
-
-
-def missing_articles(what: str) -> tuple[str | Parameter, ...]:
-    """Return the message for rows without documents."""
-    return (f"the rows have no documents; give {what} with ", Parameter("documents", "FILE|FOLDER"))

@@ -136,12 +136,6 @@ class Batch:
         draft = self.documents[summary.document_id]
         return Subject(summary, draft.key_facts, draft.list_id)
 
-    def checked(self) -> Iterator[tuple[Subject, HumanBlock]]:
-        """Yield the valid blocks with their summaries."""
-        for block in self.blocks:
-            subject = self.subject(block.summary)
-            yield subject, HumanBlock.model_validate(block.content, context=subject.summary)
-
     def remove(self, indexes: set[int]) -> None:
         """Remove the summaries at these indexes, and the documents that then have no summaries."""
         kept = [index for index in range(len(self.summaries)) if index not in indexes]
@@ -155,14 +149,12 @@ class Batch:
 
     def judgments(self, name: str, annotators: SpanAnnotators) -> Iterator[Judgment]:
         """Yield the judgments of a set; `annotators` are the span annotators of all the data."""
-        readers: dict[tuple[str, str], list[str]] = {}
-        if annotators.marked or any(
-            block.content.get(key) for block in self.blocks for key in ("spans", "span_annotators")
-        ):
-            readers = span_readers(((each.summary, block) for each, block in self.checked()), annotators)
-        for subject, block in self.checked():
+        readers = span_readers(((self.summaries[each.summary], each.content) for each in self.blocks), annotators)
+        for block in self.blocks:
+            subject = self.subject(block.summary)
+            checked = HumanBlock.model_validate(block.content, context=subject.summary)
             read_by = readers.get((subject.summary.document_id, subject.summary.system), ())
-            yield from to_judgments(block, subject, name, read_by)
+            yield from to_judgments(checked, subject, name, read_by)
 
 
 def sentence_offsets(text: str, sentences: Iterable[str]) -> Iterable[tuple[int, int]]:

@@ -249,13 +249,6 @@ class HumanBlock(BaseModel):
         in_cells = {CROWD if name == "crowd_ratings" else RAW for name in BLOCKS if getattr(self, name)}
         return in_cells | {record.set for record in self.judgments or ()}
 
-    @property
-    def annotators(self) -> set[str]:
-        """The annotators of cells, that is, those who did more than mark spans."""
-        scores = [votes for name in SCORES for votes in (getattr(self, name) or {}).values()]
-        lists = [votes for name in (*PER_SENTENCE, *PER_KEY_FACT) for votes in getattr(self, name) or ()]
-        return {judge for votes in (*scores, *lists) for judge in votes} - {PEOPLE}
-
     def check_types(self, faults: Faults, line: int) -> None:
         """Report labels that contradict the error types.
 
@@ -287,7 +280,7 @@ PER_KEY_FACT = ("key_fact_labels", "alignment")
 
 
 def voters_of(block: Any) -> set[str]:
-    """Return the annotators of the cells of a block, which need not be valid."""
+    """Return those annotators of a block who did more than mark spans; the block need not be valid."""
     if not isinstance(block, dict) or block.get("spans") is None:
         return set()
     scores = [block[name] for name in SCORES if isinstance(block.get(name), dict)]

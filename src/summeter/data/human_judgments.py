@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from summeter.choices import QuestionType
-from summeter.data.human import BLOCKS, CROWD, PEOPLE, RAW, HumanBlock, Subject
+from summeter.data.human import BLOCKS, CROWD, PEOPLE, RAW, HumanBlock, Subject, voters_of
 from summeter.records import (
     Judgment,
     KeyFacts,
@@ -180,29 +180,24 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
 
 
 class SpanAnnotators:
-    """The annotators who marked spans in any summary.
-
-    Annotators who also gave other votes are distinguished from those who only marked spans.
-    """
+    """The annotators who marked spans in any summary, and those of them who also gave other votes."""
 
     def __init__(self) -> None:
         self.marked: set[str] = set()
         self.said_more: set[str] = set()
 
-    def note(self, block: HumanBlock) -> None:
-        """Add the annotators of a block."""
-        if block.spans is not None:
-            self.marked |= {span.judge for span in block.spans if not unnamed(span.judge)}
-            self.said_more |= block.annotators
+    def note(self, block: Mapping[str, Any]) -> None:
+        """Add the annotators of a valid block."""
+        self.marked |= {judge for judge in _marked_by(block) if not unnamed(judge)}
+        self.said_more |= voters_of(block)
 
-    @property
-    def only_spans(self) -> set[str]:
-        """The annotators who only marked spans."""
-        return self.marked - {PEOPLE} - self.said_more
+
+def _marked_by(block: Mapping[str, Any]) -> set[str]:
+    return {span.get("annotator") or PEOPLE for span in block.get("spans") or ()}
 
 
 def span_readers(
-    blocks: Iterable[tuple[Summary, HumanBlock]], annotators: SpanAnnotators
+    blocks: Iterable[tuple[Summary, Mapping[str, Any]]], annotators: SpanAnnotators
 ) -> dict[tuple[str, str], list[str]]:
     """Return the annotators who searched each summary for spans, by (document, system).
 
@@ -210,25 +205,19 @@ def span_readers(
     spans has searched each summary whose block contains one of their votes. An annotator who only marked spans has also
     searched every summary with `spans` of each document in which they marked one. Aggregated spans were searched for in
     every summary with `spans`. An unidentified annotator has searched no other summary. `annotators` are the annotators
-    of all the data, of which `blocks` may be a subset.
+    of all the data, of which `blocks`, which are valid, may be a subset.
     """
     markers: dict[str, set[str]] = {}
-    marked_by: dict[tuple[str, str], set[str]] = {}
-    voters: dict[tuple[str, str], set[str]] = {}
-    listed: dict[tuple[str, str], list[str]] = {}
+    readers: dict[tuple[str, str], set[str]] = {}
+    inferred: list[tuple[str, str]] = []
     for summary, block in blocks:
         item = summary.document_id, summary.system
-        markers.setdefault(summary.document_id, set()).update(span.judge for span in block.spans or ())
-        if block.span_annotators is not None:
-            listed[item] = sorted({*block.span_annotators, *(span.judge for span in block.spans or ())})
-        elif block.spans is not None:
-            marked_by[item] = {span.judge for span in block.spans}
-            voters[item] = block.annotators
-    only_spans = annotators.only_spans
-    everywhere = annotators.marked & {PEOPLE}
-    return listed | {
-        item: sorted(
-            marked_by[item] | (annotators.marked & voters[item]) | (markers[item[0]] & only_spans) | everywhere
-        )
-        for item in marked_by
-    }
+        markers.setdefault(summary.document_id, set()).update(_marked_by(block))
+        if (listed := block.get("span_annotators")) is not None:
+            readers[item] = {*listed, *_marked_by(block)}
+        elif block.get("spans") is not None:
+            readers[item] = _marked_by(block) | (annotators.marked & {PEOPLE, *voters_of(block)})
+            inferred.append(item)
+    for item in inferred:
+        readers[item] |= markers[item[0]] & annotators.marked - annotators.said_more - {PEOPLE}
+    return {item: sorted(judges) for item, judges in readers.items()}

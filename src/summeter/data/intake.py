@@ -141,7 +141,7 @@ class Intake:
                 self._add(row.line, checked, row_faults, keep_faulty=faults.on_fault == "error")
             if not row_faults.count:
                 break
-            self._note_lost(_human(cells))
+            self._annotators.said_more |= voters_of(_human(cells))  # who did more than mark spans
             if read_share(cells.get(SHARE)) is False:
                 self._withhold(cells, as_text=row.as_text)
             if faults.on_fault != "keep-valid" or any(fault.field == SHARE for fault in row_faults.listed):
@@ -216,10 +216,6 @@ class Intake:
             faults.add(line, "sentences", str(error))
         return None
 
-    def _note_lost(self, human: Any) -> None:
-        """Record that the voters of a dropped block did more than mark spans."""
-        self._annotators.said_more |= voters_of(human)
-
     def _withhold(self, cells: Cells, *, as_text: bool) -> None:
         """Record that no row may publish the document of this row, even if this row is dropped."""
         if (doc_id := cells.get("doc_id")) not in (None, ""):
@@ -283,9 +279,8 @@ class Intake:
         batch = self._batch
         if misfits:
             batch.remove(misfits)
-        if any(block.content.get("spans") is not None for block in batch.blocks):
-            for _, block in batch.checked():
-                self._annotators.note(block)
+        for block in batch.blocks:
+            self._annotators.note(block.content)
         documents = {
             doc_id: draft.document(self._language, withheld=doc_id in self._withheld)
             for doc_id, draft in batch.documents.items()
@@ -310,7 +305,7 @@ class Intake:
             if not block_faults.count:
                 continue
             faults = self._faults.of(block.file)
-            self._note_lost(block.content)
+            self._annotators.said_more |= voters_of(block.content)
             if faults.on_fault != "keep-valid":
                 block_faults.copy_to(faults)
                 misfits.add(block.summary)

@@ -7,11 +7,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles, read_articles
+from summeter.data.articles import IDS, TEXTS, read_articles
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_to_read, read_rows, sheets
 from summeter.data.presets import PRESETS
-from summeter.data.presets.base import ROWS, Columns, FileRole, Joined, Preset, always, key_of
+from summeter.data.presets.base import ROWS, Columns, FileRole, Joined, Key, Preset, always, key_of
 from summeter.data.rows import Columns as FlatColumns
 from summeter.records import Message, Parameter, UsageError, count
 
@@ -98,11 +98,7 @@ def with_documents(
             if text is not None and isinstance(document, str) and document.strip() != text.strip():
                 differing.append(row)
             yield row
-        elif (text := articles.texts.get(doc_id)) is None:
-            faults.of(row.file).add(
-                row.line, "document", f"there is no document {doc_id!r} in {articles.names}; add it there"
-            )
-        else:
+        elif (text := articles.text_of(row, doc_id, "document", faults.of(row.file))) is not None:
             yield row._replace(cells={**row.cells, columns.renamed.get("document", "document"): text})
     if differing:
         where = f"in {count(len(differing), 'row')}, differs from the document in "
@@ -142,36 +138,41 @@ def joined(
     tables_of = _by_role(preset, with_fields, faults)
     if faults.count:
         return
+
+    def rows_of(role: str) -> Iterator[Row]:
+        rows = chain.from_iterable(table.rows for table in tables_of.get(role, ()))
+        return (row._replace(cells=Columns(apply(row))) for row in rows)
+
     if preset.assemble is not None:
         for role in preset.roles:
             if ROWS in tables_of and role.name not in tables_of and role.needed is always:
                 faults.of(tables_of[ROWS][-1].file).fail(None, None, _missing_file(preset, role))
-        roles = {
-            name: [row for table in several for row in _renamed(table, apply)] for name, several in tables_of.items()
-        }
+        roles = {name: list(rows_of(name)) for name in tables_of}
         if not faults.count and roles:
             for row in preset.assemble(roles, faults):
                 yield Joined((row,), faults=faults.of(row.file))
         return
-    rows = (row for table in tables_of.get(ROWS, ()) for row in _renamed(table, apply))
-    groups: Iterable[tuple[Row, ...]] = ((row,) for row in rows)
+    groups: Iterable[Sequence[Row]] = ((row,) for row in rows_of(ROWS))
     if preset.group is not None:
-        by_key: dict[Hashable, list[Row]] = {}
-        for row in rows:
-            by_key.setdefault(key_of(preset.group, row), []).append(row)
-        groups = map(tuple, by_key.values())
+        groups = _by_key(preset.group, rows_of(ROWS)).values()
     articles = None
     if preset.articles is not None:
         groups = list(groups)
-        files = [table.file for table in tables_of.get(ARTICLES.name, ())]
-        articles = _articles(preset, groups, [*documents, *files], faults)
-    others: dict[str, dict[Hashable, list[Row]]] = {}
-    """The rows of the other roles by key."""
-    for role in preset.roles:
-        if role.name != ROWS and role.name in tables_of:
-            others[role.name] = {}
-            for row in (row for table in tables_of[role.name] for row in _renamed(table, apply)):
-                others[role.name].setdefault(key_of(role.key, row), []).append(row)
+        wanted = {doc_id for group in groups if (doc_id := preset.articles.id_of(group[0].cells)) is not None}
+        paths = [*documents, *(table.file for table in tables_of.get(ARTICLES.name, ()))]
+        before = faults.count
+        if wanted and not paths:
+            what = f"the rows have no documents; give {preset.articles.what} with "
+            faults.of(groups[0][0].file).fail(None, None, Message(what, Parameter("documents", "FILE|FOLDER")))
+        elif wanted:
+            articles = read_articles(paths, faults, wanted)
+        if faults.count > before:
+            return  # report the files instead of every row
+    others = {
+        role.name: _by_key(role.key, rows_of(role.name))
+        for role in preset.roles
+        if role.name != ROWS and role.name in tables_of
+    }
     absent: dict[str, tuple[FileRole, Faults]] = {}
     for group in groups:
         row, of_file = group[0], faults.of(group[0].file)
@@ -190,22 +191,22 @@ def joined(
                 of_file.add(row.line, None, f"{given} contains no {_words(role)} of {shown}; add them there")
             else:
                 absent[role.name] = role, of_file
-        if preset.articles is not None and (wanted := preset.articles.id_of(row.cells)) is not None:
-            document = None if articles is None else articles.texts.get(wanted)
-            if document is None:
-                complete = False
-                if articles is not None:
-                    of_file.add(row.line, None, f"there is no document {wanted!r} in {articles.names}; add it there")
-            elif articles is not None:
-                row = articles.shared(row, wanted)
+        if preset.articles is not None and articles is not None:
+            doc_id = preset.articles.id_of(row.cells)
+            if doc_id is not None:
+                document = articles.text_of(row, doc_id, None, of_file)
+                row, complete = articles.shared(row, doc_id), complete and document is not None
         if complete:
             yield Joined((row, *group[1:]), matches, document, of_file)
     for role, of_file in absent.values():  # one fault instead of one per row
         of_file.fail(None, None, _missing_file(preset, role))
 
 
-def _renamed(table: Table, apply: Apply) -> Iterator[Row]:
-    return (row._replace(cells=Columns(apply(row))) for row in table.rows)
+def _by_key(key: Key, rows: Iterable[Row]) -> dict[Hashable, list[Row]]:
+    by_key: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        by_key.setdefault(key_of(key, row), []).append(row)
+    return by_key
 
 
 def _missing_file(preset: Preset, role: FileRole) -> str:
@@ -215,24 +216,6 @@ def _missing_file(preset: Preset, role: FileRole) -> str:
 
 def _words(role: FileRole) -> str:
     return role.name.replace("_", " ")
-
-
-def _articles(
-    preset: Preset, groups: Iterable[tuple[Row, ...]], paths: Sequence[str | Path], faults: Faults
-) -> ArticleTexts | None:
-    """Return the documents of the rows, or None if none are needed or if some are unreadable."""
-    if preset.articles is None:
-        return None
-    wanted = {doc_id for group in groups if (doc_id := preset.articles.id_of(group[0].cells)) is not None}
-    if not wanted:
-        return None
-    if not paths:
-        first = next(iter(groups))[0]
-        faults.of(first.file).fail(None, None, Message(*missing_articles(preset.articles.what)))
-        return None
-    before = faults.count
-    articles = read_articles(paths, faults, wanted)
-    return articles if faults.count == before else None  # report the files instead of every row
 
 
 def _by_role(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str, list[Table]]:
