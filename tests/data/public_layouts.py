@@ -28,9 +28,8 @@ def write(folder: Path, name: str, content: Any) -> Path:
         book.remove(book.active)
         for title, rows in content.items():
             sheet = book.create_sheet(title)
-            sheet.append(list(rows[0]))
             for row in rows:
-                sheet.append(list(row.values()))
+                sheet.append(row)
         book.save(path)
     elif path.suffix == ".parquet":
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -42,18 +41,14 @@ def write(folder: Path, name: str, content: Any) -> Path:
     return path
 
 
+def row(columns: str, *cells: Any, **more: Any) -> dict[str, Any]:
+    """Return a row with these columns, separated by blanks, and further or other cells."""
+    return dict(zip(columns.split(), cells, strict=True)) | more
+
+
 def xsumfaith_row(worker: str, kind: str, span: str = "", start: int = -1, **more: Any) -> dict[str, Any]:
-    end = start if start < 0 else start + len(span)
-    return {
-        "bbcid": "1",
-        "system": "BERTS2S",
-        "summary": "It rained hail.",
-        "hallucination_type": kind,
-        "hallucinated_span": span,
-        "hallucinated_span_start": start,
-        "hallucinated_span_end": end,
-        "worker_id": worker,
-    } | more
+    place = {"hallucinated_span": span, "hallucinated_span_start": start, "hallucination_type": kind}
+    return row("bbcid system summary worker_id", "1", "BERTS2S", "It rained hail.", worker, **place) | more
 
 
 XSUMFAITH = {
@@ -65,7 +60,7 @@ XSUMFAITH = {
         xsumfaith_row("wid_0", "NULL", system="Gold", summary="Rain."),
     ],
     "factuality_annotations_xsum_summaries.csv": [
-        {"bbcid": "1", "system": "BERTS2S", "summary": "It rained hail.", "is_factual": answer, "worker_id": worker}
+        row("bbcid system summary worker_id is_factual", "1", "BERTS2S", "It rained hail.", worker, answer)
         for worker, answer in (("wid_0", "no"), ("wid_1", "yes"), ("wid_2", "NULL"))
     ],
     "eval_scores_xsum_summaries.csv": [{"system_bbcid": "bert_withckpt_1", "R1": 0.5}],
@@ -73,19 +68,11 @@ XSUMFAITH = {
 
 
 def tofu(index: int, sentence: str, label: str, kind: str = "", **more: Any) -> dict[str, Any]:
-    return {
-        "doc_id": "CNN-1",
-        "annotation_id": "x",
-        "topic": "rain",
-        "model_name": "model_A",
-        "sent_idx": index,
-        "summ_sent": sentence,
-        "sent_label": label,
-        "exp": kind and "why",
-        "type": kind,
-    } | more
+    names = "doc_id annotation_id topic model_name sent_idx summ_sent sent_label exp type"
+    return row(names, "CNN-1", "x", "rain", "model_A", index, sentence, label, kind and "why", kind, **more)
 
 
+POINTS = "['1. It rained.', '2. They stayed.']"
 TOFUEVAL = {
     "mediasum_factual_eval_dev.csv": [
         tofu(2, "We left.", "no", "Contradiction, Misreferencing"),
@@ -93,29 +80,13 @@ TOFUEVAL = {
         tofu(1, "It rained.", "yes", model_name="model_B"),
         tofu(3, "We sang.", "no", "Extrinsic", model_name="model_B"),
     ],
-    "mediasum_completeness_final.csv": [
-        {"doc_id": "CNN-1", "annotation_id": "y", "topic": "rain", "key_points": "['1. It rained.', '2. They stayed.']"}
-    ],
+    "mediasum_completeness_final.csv": [row("doc_id annotation_id topic key_points", "CNN-1", "y", "rain", POINTS)],
 }
 RAGTRUTH_ROW = {
     "id": "0",
-    "source_id": "7",
-    "model": "m",
-    "temperature": 0.7,
-    "split": "train",
-    "quality": "good",
+    **row("source_id model temperature split quality", "7", "m", 0.7, "train", "good"),
     "response": "It rained hail. Ok.",
-    "labels": [
-        {
-            "start": 10,
-            "end": 15,
-            "text": "hail",
-            "label_type": "Evident Baseless Info",
-            "meta": "x",
-            "implicit_true": False,
-            "due_to_null": False,
-        }
-    ],
+    "labels": [row("start end text label_type implicit_true", 10, 15, "hail", "Evident Baseless Info", False)],
 }
 RAGTRUTH = {
     "response.jsonl": [
@@ -125,33 +96,20 @@ RAGTRUTH = {
         RAGTRUTH_ROW | {"source_id": "8"},
     ],
     "source_info.jsonl": [
-        {"source_id": "7", "task_type": "Summary", "source": "CNN/DM", "source_info": RAIN, "prompt": "Summarize."},
-        {"source_id": "8", "task_type": "QA", "source": "MARCO", "source_info": {"question": "?"}, "prompt": "Answer."},
+        row("source_id task_type source source_info prompt", "7", "Summary", "CNN/DM", RAIN, "Summarize."),
+        row("source_id task_type source source_info prompt", "8", "QA", "MARCO", {"question": "?"}, "Answer."),
     ],
 }
 
 
 def note(label: list[str], span: str, start: int, who: str = "a1") -> dict[str, Any]:
-    return {
-        "annotator_id": who,
-        "annotator_name": who.upper(),
-        "label": label,
-        "note": "n",
-        "summary_span": span,
-        "summary_start": start,
-        "summary_end": start + len(span),
-        "source_span": None,
-    }
+    names = "annotator_id annotator_name label note summary_span summary_start summary_end source_span"
+    return row(names, who, who.upper(), label, "n", span, start, start + len(span), None)
 
 
 def bench(summarizer: str, annotations: list[Any], number: int = 0) -> dict[str, Any]:
-    return {
-        "sample_id": number,
-        "source": RAIN,
-        "summary": "It rained hail.",
-        "annotations": annotations,
-        "metadata": {"summarizer": summarizer, "raw_sample_id": 9},
-    }
+    about = {"summarizer": summarizer, "raw_sample_id": 9}
+    return row("sample_id source summary annotations metadata", number, RAIN, "It rained hail.", annotations, about)
 
 
 FAITHBENCH = {
@@ -166,91 +124,54 @@ FAITHBENCH = {
 }
 
 
-def story(number: int, model: str, **more: Any) -> dict[str, Any]:
-    return {
-        "label": 0,
-        "difficulty": "easy",
-        "story": RAIN,
-        "summary": ["It rained.", "We left."],
-        "errors": [1, 0],
-        "story-id": number,
-        "explanations": ["no"],
-        "claims": [],
-        "split": "val",
-        "model": model,
-    } | more
+def story(model: str, label: int = 0, errors: tuple[int, ...] = (1, 0)) -> dict[str, Any]:
+    texts = {"story": RAIN, "summary": ["It rained.", "We left."], "explanations": ["no"], "claims": []}
+    return row("label difficulty errors story-id split model", label, "easy", [*errors], 1, "val", model, **texts)
 
 
-STORYSUMM = {
-    "storysumm.json": {
-        "a1": story(1, "gpt"),
-        "b2": story(1, "gpt", label=1, errors=[1, 1]),
-        "c3": story(1, "claude", errors=[0]),
-    }
-}
+STORYSUMM = {"storysumm.json": {"a1": story("gpt"), "b2": story("gpt", 1, (1, 1)), "c3": story("claude", 0, (0,))}}
+ACUS = "acu_labels acu normalized_acu prior"
 ROSE_ROW = {
-    "source": RAIN,
-    "reference": "It rained. They stayed.",
+    **row("source reference count_id example_id", RAIN, "It rained. They stayed.", 0, "e1"),
     "reference_acus": ["It rained.", "They stayed."],
-    "count_id": 0,
-    "example_id": "e1",
     "annotations": {
-        "bart": {"acu_labels": [1, 0], "acu": 0.5, "normalized_acu": 0.4, "prior": [3, 4]},
-        "gone": {"acu_labels": [1, 1], "acu": 1.0, "normalized_acu": 1.0, "prior": [3]},
-        "reference": {"acu_labels": None, "acu": None, "normalized_acu": None, "prior": [5, 5]},
+        "bart": row(ACUS, [1, 0], 0.5, 0.4, [3, 4]),
+        "gone": row(ACUS, [1, 1], 1.0, 1.0, [3]),
+        "reference": row(ACUS, None, None, None, [5, 5]),
     },
     "system_outputs": {"bart": "It rained."},
 }
 EDIT = {
-    "id": "e1",
-    "doc": RAIN,
-    "summary": "It snowed.",
-    "original_summary": "It rained.",
-    "label": 0,
+    **row("id doc summary original_summary label split", "e1", RAIN, "It snowed.", "It rained.", 0, "test"),
     "edit_types": ["entity_modification"],
-    "split": "test",
 }
 DIALOGUE = {
-    "id": "d1",
-    "dialogue": "|Ana: Rain.|Ben: Yes.",
-    "summary": "Rain.",
-    "model_id": "A",
+    **row("id dialogue summary model_id", "d1", "|Ana: Rain.|Ben: Yes.", "Rain.", "A"),
     "annotations": [
-        {"consistency": 5, "relevance": 4, "fluency": 5, "coherence": 5},
-        {"consistency": 4, "relevance": 4, "fluency": 5, "coherence": 1},
-        {"consistency": 3, "relevance": 2, "fluency": 5, "coherence": 5},
+        row("consistency relevance fluency coherence", *votes) for votes in ((5, 4, 5, 5), (4, 4, 5, 1), (3, 2, 5, 5))
     ],
 }
 
 
 def said(sentence: str, *errors: tuple[str, str]) -> dict[str, Any]:
-    given = [
-        {"error_class": kind, "error_span": span, "intrinsic/extrinsic": "", "comment": ""} for kind, span in errors
-    ]
-    return {"index": 0, "sentence": sentence, "annotation": given}
+    return {"sentence": sentence, "annotation": [row("error_class error_span", *error) for error in errors]}
 
 
+RAINED = said("Ana rained.", ("No Error", ""))
+LEFT = said("Ben left.", ("EntE", "Ben"), ("PredE", "left"))
 DIASUMFACT = {
     "annotations.json": {
         "3": {
             "utterances": ["Ana: It rained.", "Ben: I stayed in."],
-            "query": "",
-            "target_summary": "Rain.",
-            "dataset_name": "SAMSum",
-            "group_idx": 0,
+            **row("query target_summary dataset_name group_idx", "", "Rain.", "SAMSum", 0),
             "annotations": {
-                "bart": {
-                    "model_prediction": "Ana rained. Ben left.",
-                    "sentence_annotations": [
-                        said("Ana rained.", ("No Error", "")),
-                        said("Ben left.", ("EntE", "Ben"), ("PredE", "left")),
-                    ],
-                },
-                "t5": {"model_prediction": "Ana", "sentence_annotations": [said("Ana rained.", ("No Error", ""))]},
+                "bart": {"model_prediction": "Ana rained. Ben left.", "sentence_annotations": [RAINED, LEFT]},
+                "t5": {"model_prediction": "Ana", "sentence_annotations": [RAINED]},
             },
         }
     }
 }
+DIMENSIONS = ("fluency", "coherence", "relevance", "faithfulness", "specificity")
 OPINIONS = {
     "summeval-op.jsonl": [
         {
@@ -258,79 +179,38 @@ OPINIONS = {
             "summaries": {
                 "m": {
                     "summary": "Mixed.",
-                    "dimensions": dict.fromkeys(
-                        (
-                            "fluency",
-                            "coherence",
-                            "relevance",
-                            "faithfulness",
-                            "aspect coverage",
-                            "sentiment consistency",
-                            "specificity",
-                        ),
-                        4.0,
-                    ),
+                    "dimensions": dict.fromkeys((*DIMENSIONS, "aspect coverage", "sentiment consistency"), 4.0),
                 }
             },
         }
     ],
     "summeval-op-detailed.jsonl": [
-        {
-            "reviews": ["Good.", "Bad."],
-            "summaries": ["Mixed."],
-            **{code: [[5, 4, 3]] for code in ("fl", "co", "re", "fa", "ac", "sc", "sp")},
-        }
+        row("reviews summaries fl co re fa ac sc sp", ["Good.", "Bad."], ["Mixed."], *[[[5, 4, 3]]] * 7)
     ],
 }
 
 
 def bump(number: int, article: str, edited: str) -> dict[str, Any]:
-    return {
-        "id": number,
-        "article_id": article,
-        "article": RAIN,
-        "reference_summary": "It rained.",
-        "edited_summary": edited,
-        "error_type": "Intrinsic Predicate Error",
-        "scores": {"rouge_edited": 1},
-    }
+    about = {"error_type": "Intrinsic Predicate Error", "scores": {"rouge_edited": 1}}
+    names = "id article_id article reference_summary edited_summary"
+    return row(names, number, article, RAIN, "It rained.", edited, **about)
 
 
 def aggrefact(
     dataset: str, doc: str, summary: str, label: int, model: str = "BART", own_id: str = "7"
 ) -> dict[str, Any]:
-    return {
-        "dataset": dataset,
-        "origin": "cnndm",
-        "id": own_id,
-        "doc": doc,
-        "summary": summary,
-        "model_name": model,
-        "label": label,
-        "cut": "test",
-        "DAE_score": 0.5,
-    }
+    names = "dataset origin id doc summary model_name label cut DAE_score"
+    return row(names, dataset, "cnndm", own_id, doc, summary, model, label, "test", 0.5)
 
 
 TYPED = {
-    "dataset": "CLIFF",
-    "origin": "xsum",
-    "id": "9",
-    "doc": SNOW,
-    "summ": "It snowed hail.",
-    "model_name": "bart",
-    "cut": "test",
-    "error_type": "['extrinsic-NP']",
-    "annotated_span": "['hail']",
+    **row("dataset origin id doc summ model_name cut", "CLIFF", "xsum", "9", SNOW, "It snowed hail.", "bart", "test"),
+    **row("error_type annotated_span", "['extrinsic-NP']", "['hail']"),
 }
 FRANK = {
     "human_annotations_sentence.json": [
         {
-            "hash": HASH,
-            "model_name": "bart",
-            "split": "test",
-            "article": RAIN,
-            "reference": "Rain.",
+            **row("hash model_name split article reference", HASH, "bart", "test", RAIN, "Rain."),
             "summary": "It rained. We left.",
             "summary_sentences": ["It rained.", "We left."],
             "summary_sentences_annotations": [
@@ -339,121 +219,92 @@ FRANK = {
             ],
         },
     ],
-    "human_annotations.json": [
-        {"hash": HASH, "model_name": "bart", "dataset": "cnndm", "Factuality": 0.5, "Flip_X": 1.0}
-    ],
+    "human_annotations.json": [row("hash model_name dataset Factuality Flip_X", HASH, "bart", "cnndm", 0.5, 1.0)],
 }
-CASES: dict[str, tuple[dict[str, Any], dict[str, str] | None, int, int]] = {
-    "aggrefact": (
-        {
-            "aggre_fact_final.csv": [
-                aggrefact("FactCC", RAIN, "It rained.", 1, "missing"),
-                aggrefact("FactCC", RAIN, "We left.", 0, "missing"),
-                aggrefact("Goyal21", SNOW, "Snow.", 0),
-                aggrefact("Goyal21", RAIN, "Rain.", 1),
-                aggrefact("CLIFF", SNOW, "It snowed hail.", 0, "bart", "9"),
-            ],
-            "CLIFF_error_types.csv": [TYPED],
-        },
-        None,
-        4,
-        5,
-    ),
-    "aggrefact_types": (
-        {
-            "Goyal21_error_types.csv": [
-                {**TYPED, "dataset": "Goyal21", "annotated_span": "[['hail', 'It']]"} | {"model_name": ""},
-                {**TYPED, "summ": "It snowed.", "error_type": "correct", "annotated_span": ""},
-                {**TYPED, "summ": "Snow.", "error_type": "", "annotated_span": ""},
-                {**TYPED, "summ": "Hail.", "annotated_span": "['sleet']"},
-            ]
-        },
-        None,
-        2,
-        4,
-    ),
-    "llm_aggrefact": (
-        {
-            "dev-0.jsonl": [
-                {"dataset": name, "doc": RAIN, "claim": claim, "label": label, "contamination_identifier": "x"}
-                for name in ("SetA", "SetB")
-                for claim, label in (("Rain.", 1), ("Snow.", 0), ("Rain.", 1))
-            ]
-        },
-        None,
-        2,
-        6,
-    ),
-    "summac": (
-        {
-            "summac.jsonl": [
-                {
-                    "document": text,
-                    "claim": claim,
-                    "label": 0,
-                    "cut": "val",
-                    "dataset": "polytope",
-                    "origin": "cnndm",
-                    "ID": 1,
-                    "annotations": [0],
-                }
-                for text, claim in ((RAIN, "Snow."), (SNOW, "Rain."))
-            ]
-        },
-        None,
-        2,
-        2,
-    ),
-    "factcc": (
-        {
-            "val/data-dev.jsonl": [
-                {"id": "x", "filepath": f"cnndm/cnn/stories/{HASH}.story", "claim": claim, "label": label}
-                for claim, label in (("It rained.", "CORRECT"), ("It snowed.", "INCORRECT"))
-            ]
-        },
-        {HASH: RAIN},
-        1,
-        2,
-    ),
-    "cogensumm": (
-        {
-            "test_see17_org.json": {
-                HASH: {
-                    "label": "Incorrect",
-                    "sents": {
-                        "0": {"text": "It rained.", "label": "Correct"},
-                        "1": {"text": "We left.", "label": "Incorrect"},
-                        "2": {"text": "So what.", "label": "Unclear"},
-                    },
-                }
-            }
-        },
-        {HASH: RAIN},
-        1,
-        1,
-    ),
-    "polytope": (
-        {
-            "Human_Annotation_Summarization_BART.xlsm": {
-                "Scores per segment": [
-                    {"ID": 1, "Source": RAIN, "Target": "It rained.", None: None, "Score": 97.5},
-                    {"ID": 2, "Source": SNOW, "Target": "It snowed.", None: None, "Score": 100},
-                    {"ID": None, "Source": None, "Target": "mean", None: None, "Score": 98.75},
-                ],
-                "Error Log": [
-                    {"ID": 1.0, "Issue Types": "Accuracy", "Subtypes": "Addition", "Severity": "Minor"},
-                    {"ID": 2, "Issue Types": "", "Subtypes": "", "Severity": ""},
-                ],
-                "How to score": [{"Severity": "Minor", "Points": 1, "Points ": 1}],
-            },
-            "Human_Annotation_Summarization_BottomUp.xlsm": {
-                "Scores per segment": [{"ID": 1, "Source": SNOW, "Target": "Snow.", "Score": 50}]
-            },
-        },
-        None,
-        2,
-        3,
-    ),
+AGGREFACT = {
+    "aggre_fact_final.csv": [
+        aggrefact("FactCC", RAIN, "It rained.", 1, "missing"),
+        aggrefact("FactCC", RAIN, "We left.", 0, "missing"),
+        aggrefact("Goyal21", SNOW, "Snow.", 0),
+        aggrefact("Goyal21", RAIN, "Rain.", 1),
+        aggrefact("CLIFF", SNOW, "It snowed hail.", 0, "bart", "9"),
+    ],
+    "CLIFF_error_types.csv": [TYPED],
+}
+TYPES = {
+    "Goyal21_error_types.csv": [
+        {**TYPED, "dataset": "Goyal21", "annotated_span": "[['hail', 'It']]", "model_name": ""},
+        {**TYPED, "summ": "It snowed.", "error_type": "correct", "annotated_span": ""},
+        {**TYPED, "summ": "Snow.", "error_type": "", "annotated_span": ""},
+        {**TYPED, "summ": "Hail.", "annotated_span": "['sleet']"},
+    ]
+}
+LLM_AGGREFACT = {
+    "dev-0.jsonl": [
+        row("dataset doc claim label contamination_identifier", name, RAIN, claim, label, "x")
+        for name in ("SetA", "SetB")
+        for claim, label in (("Rain.", 1), ("Snow.", 0), ("Rain.", 1))
+    ]
+}
+SUMMAC = {
+    "summac.jsonl": [
+        row("document claim label cut dataset origin ID", text, claim, 0, "val", "polytope", "cnndm", 1)
+        for text, claim in ((RAIN, "Snow."), (SNOW, "Rain."))
+    ]
+}
+FACTCC = {
+    "val/data-dev.jsonl": [
+        row("id filepath claim label", "x", f"cnndm/cnn/stories/{HASH}.story", claim, label)
+        for claim, label in (("It rained.", "CORRECT"), ("It snowed.", "INCORRECT"))
+    ]
+}
+LABELLED = (("It rained.", "Correct"), ("We left.", "Incorrect"), ("So what.", "Unclear"))
+COGENSUMM = {
+    "test_see17_org.json": {
+        HASH: {
+            "label": "Incorrect",
+            "sents": {f"{number}": row("text label", *sentence) for number, sentence in enumerate(LABELLED)},
+        }
+    }
+}
+POLYTOPE = {
+    "Human_Annotation_Summarization_BART.xlsm": {
+        "Scores per segment": [
+            ["ID", "Source", "Target", None, "Score"],
+            [1, RAIN, "It rained.", None, 97.5],
+            [2, SNOW, "It snowed.", None, 100],
+            [None, None, "mean", None, 98.75],
+        ],
+        "Error Log": [["ID", "Issue Types", "Subtypes", "Severity"], [1.0, "Accuracy", "Addition", "Minor"], [2]],
+        "How to score": [["Severity", "Points", "Points "], ["Minor", 1, 1]],
+    },
+    "Human_Annotation_Summarization_BottomUp.xlsm": {
+        "Scores per segment": [["ID", "Source", "Target", "Score"], [1, SNOW, "Snow.", 50]]
+    },
+}
+GOFIGURE = {
+    "samsum.jsonl": [
+        row("article summary label errors", f"{RAIN}</s>", text, label, [])
+        for text, label in (("Rain.", "factual"), ("Snow.", "factually incorrect"), ("Rain the.", "too incoherent"))
+    ]
+}
+STORY_SUMMEVAL = {
+    "test.jsonl": [
+        row("summary label text_id source", "It rained.", 1, "84", "Gutenberg"),
+        row("summary label text_id source", "It snowed.", 0, "Snow", "Wikisource"),
+    ],
+    "stories.jsonl": [row("source text_id text", "gutenberg", "84", RAIN)],
+    "wiki.jsonl": [row("id url title text", "5", "u", "Snow", SNOW)],
+}
+Case = tuple[dict[str, Any], dict[str, str] | None, int, int]
+CASES: dict[str, Case] = {
+    "aggrefact": (AGGREFACT, None, 4, 5),
+    "aggrefact_types": (TYPES, None, 2, 4),
+    "llm_aggrefact": (LLM_AGGREFACT, None, 2, 6),
+    "summac": (SUMMAC, None, 2, 2),
+    "factcc": (FACTCC, {HASH: RAIN}, 1, 2),
+    "cogensumm": (COGENSUMM, {HASH: RAIN}, 1, 1),
+    "polytope": (POLYTOPE, None, 2, 3),
     "frank": (FRANK, None, 1, 1),
     "xsumfaith": (XSUMFAITH, {"1": RAIN}, 1, 2),
     "tofueval": (TOFUEVAL, {"CNN-1": RAIN}, 1, 2),
@@ -470,34 +321,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str] | None, int, int]] = {
     "dialsummeval": ({"human_judgment.jsonl": [DIALOGUE, DIALOGUE | {"model_id": "GOLD"}]}, None, 1, 2),
     "diasumfact": (DIASUMFACT, None, 1, 2),
     "bump": ({"task1_dataset.json": [bump(1, "x", "It snowed."), bump(2, "x", "We rained.")]}, None, 1, 3),
-    "gofigure": (
-        {
-            "samsum.jsonl": [
-                {"article": f"{RAIN}</s>", "summary": text, "label": label, "errors": []}
-                for text, label in (
-                    ("Rain.", "factual"),
-                    ("Snow.", "factually incorrect"),
-                    ("Rain the.", "too incoherent"),
-                )
-            ]
-        },
-        None,
-        1,
-        3,
-    ),
-    "story_summeval": (
-        {
-            "test.jsonl": [
-                {"summary": "It rained.", "label": 1, "text_id": "84", "source": "Gutenberg"},
-                {"summary": "It snowed.", "label": 0, "text_id": "Snow", "source": "Wikisource"},
-            ],
-            "stories.jsonl": [{"source": "gutenberg", "text_id": "84", "text": RAIN}],
-            "wiki.jsonl": [{"id": "5", "url": "u", "title": "Snow", "text": SNOW}],
-        },
-        None,
-        2,
-        2,
-    ),
+    "gofigure": (GOFIGURE, None, 1, 3),
+    "story_summeval": (STORY_SUMMEVAL, None, 2, 2),
     "summeval_op": (OPINIONS, None, 1, 1),
 }
 """By preset: files, documents by id, and the numbers of documents and summaries."""
