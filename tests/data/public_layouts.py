@@ -171,19 +171,10 @@ DIASUMFACT = {
         }
     }
 }
-DIMENSIONS = ("fluency", "coherence", "relevance", "faithfulness", "specificity")
+NAMES = ("fluency", "coherence", "relevance", "faithfulness", "specificity", "aspect coverage", "sentiment consistency")
+MIXED = {"summary": "Mixed.", "dimensions": dict.fromkeys(NAMES, 4.0)}
 OPINIONS = {
-    "summeval-op.jsonl": [
-        {
-            "reviews": {"rev1": "Good.", "rev2": "Bad."},
-            "summaries": {
-                "m": {
-                    "summary": "Mixed.",
-                    "dimensions": dict.fromkeys((*DIMENSIONS, "aspect coverage", "sentiment consistency"), 4.0),
-                }
-            },
-        }
-    ],
+    "summeval-op.jsonl": [{"reviews": {"rev1": "Good.", "rev2": "Bad."}, "summaries": {"m": MIXED}}],
     "summeval-op-detailed.jsonl": [
         row("reviews summaries fl co re fa ac sc sp", ["Good.", "Bad."], ["Mixed."], *[[[5, 4, 3]]] * 7)
     ],

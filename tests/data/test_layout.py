@@ -107,34 +107,3 @@ class TestAnotherLayout:
         ]
         rows[3]["sentences"] = ["It rained."]
         assert len(faults(put(tmp_path / "a.jsonl", rows), "finesure")) == 24
-
-
-class TestFineSurE:
-    def test_types_without_sentences_are_kept_in_a_column(self) -> None:
-        votes = {
-            "annotator_0": {"factuality_labels": [1], "factuality_types": ["EntE", "OutE"]},
-            "annotator_1": {"factuality_labels": ["None"], "factuality_types": ["NoE"]},
-        }
-        row = labelled("n1", [], []) | {"raw_annotations": votes}
-        data = load([row], preset="finesure")
-        (flat,) = flat_rows(data)
-        assert flat["human"]["sentence_labels"] == [{"annotator_0": 0, "annotator_1": None}]
-        assert flat["factuality_types"] == {"annotator_0": ["EntE", "OutE"]}
-        assert [str(warning) for warning in data.warnings] == [
-            (
-                "rows:1: raw_annotations.factuality_types: does not have one type per sentence "
-                "(annotator_0); kept in a column"
-            )
-        ]
-
-    def test_labels_do_not_refer_to_generated_key_facts(self, tmp_path: Path) -> None:
-        facts = [row | {"key_facts": ["It poured."]} for row in FACTS]
-        files = [
-            put(tmp_path / "realsumm-data.json", ROWS), put(tmp_path / "machine-keyfact-list-from-gpt4.json", facts),
-        ]  # fmt: skip
-        data = load(files, preset="finesure")
-        first, second = flat_rows(data)
-        assert first["human"] == {"conciseness_labels": [{"0": 1, "1": 1}]}
-        assert (second["key_facts"], second["key_facts_by"]) == (["It poured."], "gpt-4")
-        assert second["key_fact_labels"] == {"0": [1], "1": [1]}
-        assert "do not refer to the key facts of GPT-4; kept in a column" in str(data.warnings[0])
