@@ -14,7 +14,6 @@ import pytest
 from data.flat_view import flat_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from together import together
 
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.presets import PRESETS
@@ -113,29 +112,6 @@ class TestRows:
 
 
 class TestFaults:
-    @together("change, field", [
-            ({"summary": None}, "summary"),
-            ({"document": 5}, "document"),
-            ({"doc_id": ["x"]}, "doc_id"),
-            ({"doc_id": 1.5}, "doc_id"),
-            ({"system": True}, "system"),
-            ({"system": ""}, "system"),
-            ({"domain": {}}, "domain"),
-            ({"reference": ["a"]}, "reference"),
-            ({"reference": "a", "references": ["b"]}, "reference"),
-            ({"references": "a"}, "references"),
-            ({"key_facts": ["a", None]}, "key_facts[1]"),
-            ({"key_facts": ["a", " "]}, "key_facts[1]"),
-            ({"sentences": []}, "sentences"),
-            ({"sentences": ["It rained.", "It snowed."]}, "sentences"),
-            ({"note": float("nan")}, "note"),
-            ({"note": {1, 2}}, "note"),
-            ({"summary": "a\ud83d"}, "summary"),
-        ],
-    )  # fmt: skip
-    def test_wrong_cells(self, change: dict[str, Any], field: str) -> None:
-        assert faulty([ONE | change]) == [("rows", 1, field)]
-
     def test_missing_columns(self) -> None:
         assert faulty([ONE, {"source": "a", "output": "b"}, {"x": 1}]) == [
             ("rows", line, field) for line in (2, 3) for field in ("document", "summary")

@@ -87,13 +87,13 @@ def aliases() -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [aliases(), "a: &a [*a]", "sources: " + "[" * 5000, "sources:\n  published: 2026-02-30", "seed: !!int x"],
+    [aliases(), "a: &a [*a]", "sources: " + "[" * 1000, "sources:\n  published: 2026-02-30", "seed: !!int x"],
     ids=["many aliases", "an alias of itself", "nested", "no such date", "no number"],
 )
-@pytest.mark.parametrize("command", [["bench", "run"], ["annotate", "new"], ["train"]])
-def test_invalid_settings(tmp_path: Path, command: list[str], text: str) -> None:
+def test_invalid_settings(tmp_path: Path, text: str) -> None:
     (tmp_path / "settings.yaml").write_text(text)
-    assert code(*command, str(tmp_path / "settings.yaml"), "-o", str(tmp_path / "out")) == 2
+    for command in (["bench", "run"], ["annotate", "new"], ["train"]):
+        assert code(*command, str(tmp_path / "settings.yaml"), "-o", str(tmp_path / "out")) == 2
     assert not (tmp_path / "out").exists()
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from data.flat_view import flat_rows
-from together import together
 
 from summeter.data.dataset import load
-from summeter.records import InputError, Judgment, KeyFacts, Span
+from summeter.records import Judgment, KeyFacts, Span
 
 SUMMARY = "It rained. We stayed."  # sentences at 0-10 and 11-21
 FACTS = ["It rained.", "They stayed in.", "It was cold."]
@@ -26,12 +25,6 @@ def judged(human: dict[str, Any], name: str = "human.raw") -> list[Judgment]:
 
 def short(one: Judgment) -> tuple[Any, ...]:
     return one.judge, one.aspect, one.target.unit, one.target.index, one.value, one.label, one.error_type, one.status
-
-
-def faults(human: Any) -> list[tuple[int | None, str | None]]:
-    with pytest.raises(InputError) as caught:
-        load([row(human)])
-    return [(one.line, one.field) for one in caught.value.faults]
 
 
 class TestJudgments:
@@ -162,13 +155,6 @@ class TestJudgments:
         again = load(list(flat_rows(data)))
         assert again.judgments("human.raw") == data.judgments("human.raw")
 
-    def test_types_in_a_list_contain_no_plus(self) -> None:
-        mark = {"start": 0, "end": 2, "label": ["who+what"]}
-        for block in ({"sentence_labels": [["who+what"], 1]}, {"sentence_error_types": [["who+what"], None]},
-                      {"spans": [mark]}):  # fmt: skip
-            with pytest.raises(InputError, match=r"contains 'who\+what', but '\+' joins error types"):
-                load([row(block)])
-
     def test_a_set_of_error_types_is_one_text(self) -> None:
         cells = [{"a": ["OutE", "EntE"], "b": "OutE+EntE"}, "out-of-context error+OutE"]
         found = judged({"sentence_error_types": cells})
@@ -198,45 +184,6 @@ class TestJudgments:
 
 
 class TestFaults:
-    @together("human, field", [
-            ("x", "human"),
-            ({"rating": {}}, "human.rating"),
-            ({"ratings": [1]}, "human.ratings"),
-            ({"ratings": {"x": "4"}}, "human.ratings.x"),
-            ({"ratings": {"x": {"a": True}}}, "human.ratings.x.a"),
-            ({"ratings": {"x": {"": 1}}}, "human.ratings.x"),
-            ({"overall": {"x": 10**400}}, "human.overall.x"),
-            ({"sentence_labels": 1}, "human.sentence_labels"),
-            ({"sentence_labels": [1]}, "human.sentence_labels"),
-            ({"sentence_labels": [1, 0.5]}, "human.sentence_labels[1]"),
-            ({"sentence_labels": [1, {"a": ""}]}, "human.sentence_labels[1].a"),
-            ({"sentence_error_types": [0, None]}, "human.sentence_error_types[0]"),
-            ({"sentence_labels": ["EntE", 1], "sentence_error_types": ["OutE", None]}, "human.sentence_error_types[0]"),
-            ({"conciseness_labels": [1]}, "human.conciseness_labels"),
-            ({"conciseness_labels": [1, {"a": "EntE"}]}, "human.conciseness_labels[1].a"),
-            ({"key_fact_labels": [1, 0]}, "human.key_fact_labels"),
-            ({"key_fact_labels": [1, 0, 2]}, "human.key_fact_labels[2]"),
-            ({"alignment": [[], [], 0]}, "human.alignment[2]"),
-            ({"alignment": [[2], [], []]}, "human.alignment[0]"),
-            ({"alignment": [[0, 0], [], []]}, "human.alignment[0]"),
-            ({"span_annotators": [3]}, "human.span_annotators[0]"),
-            ({"judgments": [4]}, "human.judgments[0]"),
-            ({"judgments": [{"set": "a b"}]}, "human.judgments[0]"),
-            ({"judgments": [{"judge": "a", "signature": "x|v:1", "value": 1}]}, "human.judgments[0]"),
-            ({"spans": ["x"]}, "human.spans[0]"),
-            ({"spans": [{"start": 0, "end": 22, "label": 0}]}, "human.spans[0]"),
-            ({"spans": [{"start": 0, "label": 0}]}, "human.spans[0]"),
-            ({"spans": [{"start": 0, "end": 1}]}, "human.spans[0].label"),
-            ({"spans": [{"start": 0, "end": 1, "label": 0, "annotator": 3}]}, "human.spans[0].annotator"),
-            ({"spans": [{"start": 0, "end": 1, "labl": 0, "label": 0}]}, "human.spans[0].labl"),
-        ],
-    )  # fmt: skip
-    def test_field(self, human: Any, field: str) -> None:
-        assert faults(human) == [(1, field)]
-
-    def test_all_of_them_at_once(self) -> None:
-        assert len(faults({"ratings": {"x": "a", "y": "b"}, "sentence_labels": [1], "spans": 3})) == 4
-
     def test_a_label_beside_another_type_is_a_warning(self) -> None:
         data = load([row({"sentence_labels": [0, 1], "sentence_error_types": ["no error", "EntE"]})])
         assert [one.field for one in data.warnings] == [f"human.sentence_error_types[{index}]" for index in (0, 1)]

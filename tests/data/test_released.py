@@ -269,7 +269,7 @@ class TestREALSumm:
             f"{other}: has a name that begins with none of the systems: bart_out"
         )
 
-    def test_a_pickle_that_runs_code_is_refused(self, folder: Path) -> None:
+    def test_a_pickle_that_runs_code_is_refused(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         import os
 
         class Evil:
@@ -289,6 +289,7 @@ class TestREALSumm:
         ):
             path.write_bytes(content)
             assert message in faults(folder, "realsumm")[0]
+        monkeypatch.setattr("summeter.data.formats.MOST_OF_A_PICKLE", 1000)
         inside: list[Any] = []
         for _ in range(64):
             inside = [inside, inside]

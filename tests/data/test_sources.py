@@ -84,30 +84,6 @@ def test_large_data_are_streamed_with_their_sources(monkeypatch: pytest.MonkeyPa
     assert content(load(tmp_path / "rows.jsonl")) == expected
 
 
-@pytest.mark.parametrize(
-    ("document", "field"),
-    [
-        ([], "document"),
-        (["x"], "document[0]"),
-        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "document[1].id"),
-        ([{"id": "a", "text": " "}], "document[0].text"),
-        ([{"id": "a", "text": None}], "document[0].text"),
-        ([{"id": "", "text": "x"}], "document[0].id"),
-        ([{"text": "x"}], "document[0].id"),
-        ([{"id": "a", "title": 3, "text": "x"}], "document[0].title"),
-        ([{"id": "a", "text": "x", "titel": "A"}], "document[0].titel"),
-    ],
-)
-def test_a_faulty_source_is_named_by_file_line_and_field(tmp_path: Path, document: object, field: str) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(f"{json.dumps(PLAIN)}\n{json.dumps({**MEETING, 'document': document})}\n")
-    with pytest.raises(InputError) as caught:
-        load(path)
-    (fault,) = caught.value.faults
-    assert (fault.file, fault.line, fault.field) == (str(path), 2, field)
-    assert len(load(path, on_fault="skip")) == 1
-
-
 def test_rows_of_a_document_must_have_the_same_sources() -> None:
     other = [{"id": "agenda", "text": AGENDA}, {"id": 2, "text": TRANSCRIPT}]
     with pytest.raises(InputError, match="differs from line 1"):
