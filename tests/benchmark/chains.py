@@ -11,6 +11,18 @@ import pytest
 from summeter.cli.main import main
 
 
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON Lines file, which may be missing."""
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line] if path.exists() else []
+
+
+def write_lines(path: Path, *rows: object) -> Path:
+    """Write a JSON Lines file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    return path
+
+
 def command(*arguments: object) -> int:
     """The exit code of a summeter command."""
     with pytest.raises(SystemExit) as end:

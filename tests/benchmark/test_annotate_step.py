@@ -14,6 +14,8 @@ from typing import Any
 import aiohttp
 import pytest
 from annotate.network import CSRF, simulate_over_http
+from benchmark.chains import command, write_lines
+from together import together
 
 from summeter.annotate.analysis.adjudicate import adjudicate
 from summeter.annotate.analysis.key_facts import CHANGES
@@ -23,9 +25,8 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.benchmark.annotate import ADJUDICATED, STEP, AnnotateSettings
-from summeter.benchmark.chain import chain_status, run_chain
+from summeter.benchmark.chain import chain_status
 from summeter.benchmark.step import Manifest, WaitingError, run_step
-from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.human_judgments import list_id_of
 from summeter.records import FactOrigin, FactVote, InputError, Judgment, Target, UsageError
@@ -167,16 +168,6 @@ def same(first: Manifest, second: Manifest) -> bool:
     return first.files == second.files and first.details == second.details
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
-    noisy = {"simulate": {"accuracy": 0.7}, "campaigns": {"key_facts": {}, "sentences": {}}}
-    first = done(tmp_path / "a", settings(**noisy, seed=4))
-    again = done(tmp_path / "b", settings(**noisy, seed=4))
-    other = done(tmp_path / "c", settings(**noisy, seed=5))
-    assert same(first, again)
-    name = "judgments/human.raw.jsonl"
-    assert first.files[name] != other.files[name]
-
-
 def test_a_kill_between_any_two_campaigns_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noisy = settings(simulate={"accuracy": 0.7})
     whole = done(tmp_path / "whole", noisy)
@@ -243,42 +234,24 @@ def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Pat
     task = next(task.key for task in CampaignFolder(work / "key_facts").tasks.work if task.body["key_fact"] == DULL)
     decide = ("annotate", "adjudicate", work / "key_facts", "--set", task, "--answer")
     answers = CampaignFolder(work / "alignment").owner
-    assert summeter(*decide, json.dumps({"values": {"significant": False, "correct": True, "relevant": True}})) == 0
+    assert command(*decide, json.dumps({"values": {"significant": False, "correct": True, "relevant": True}})) == 0
     # Without the key fact, there is less to align, which would lose the answers.
     with pytest.raises(UsageError, match=r"alignment was created with .* lose its [1-9]\d* answers and 0 decisions"):
         done(tmp_path, given)
-    assert summeter(*decide, json.dumps({"values": {"significant": True, "correct": True, "relevant": True}})) == 0
+    assert command(*decide, json.dumps({"values": {"significant": True, "correct": True, "relevant": True}})) == 0
     again = done(tmp_path, given)
     assert CampaignFolder(work / "alignment").owner == answers
     assert again.counts_out["judgments/human.raw"] == manifest.counts_out["judgments/human.raw"]
 
 
-def answer(folder: Path, *, name: str | None = None) -> None:
-    """Have everybody answer all of a campaign, or one person a batch of it, as people (nobody is made up)."""
+def answer(folder: Path) -> None:
+    """Have everybody answer all of a campaign, as people (nobody is made up)."""
     campaign = CampaignFolder(folder)
     with CampaignService(campaign) as service:
         scripts = crowd(campaign, [Profile(accuracy=1.0)] * 3, Gold(seed=2))
         for script in scripts:
             script.visitor = Visitor("local", script.visitor.id)
-        if name is None:
-            simulate(service, scripts)
-            return
-        steps = next(script for script in scripts if script.visitor.id == name).steps()
-        request, body = next(steps)
-        for _ in range(6):
-            visitor = Visitor("local", name)
-            request, body = steps.send(service.request(request, visitor, body))
-
-
-def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
-    people = {"platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]}, **FREE}
-    given = settings(simulate=None, campaign=people)
-    with pytest.raises(WaitingError):
-        done(tmp_path, given)
-    answer(tmp_path / "work" / "annotate" / "sentences", name="ben")
-    other = settings(simulate=None, campaign={**people, "answers_per_item": 2})
-    with pytest.raises(UsageError, match=r"sentences was created with different .* lose its [1-9]\d* answers"):
-        done(tmp_path, other)
+        simulate(service, scripts)
 
 
 CHAIN = """
@@ -293,23 +266,20 @@ annotate:
 """
 
 
-def summeter(*arguments: object) -> int:
-    """The exit code of a command."""
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(str(end.value.code or 0))
+def chain_file(folder: Path, text: str) -> Path:
+    """Write a chain with its documents and its scripted model."""
+    docs = [{"doc_id": topic, "document": f"The {topic} was opened in May. It rained."} for topic in TOPICS]
+    write_lines(folder / "docs.jsonl", *docs)
+    write_lines(folder / "rules.jsonl", {"reply": {"summary": "It was opened in May. It rained."}})
+    (folder / "bench.yaml").write_text(text)
+    return folder / "bench.yaml"
 
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
     """The output of a chain whose people have answered everything: one finds all sentences supported, one none."""
-    docs = [{"doc_id": topic, "document": f"The {topic} was opened in May. It rained."} for topic in TOPICS]
-    reply = {"summary": "It was opened in May. It rained."}
-    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, docs)) + "\n")
-    (tmp_path / "rules.jsonl").write_text(json.dumps({"reply": reply}) + "\n")
-    (tmp_path / "bench.yaml").write_text(CHAIN)
-    out = tmp_path / "out"
-    assert summeter("bench", "run", tmp_path / "bench.yaml", "-o", out) == 130
+    file, out = chain_file(tmp_path, CHAIN), tmp_path / "out"
+    assert command("bench", "run", file, "-o", out) == 130
     with CampaignService(CampaignFolder(campaign_of(out))) as service:
         for name, label in (("anna", "supported"), ("ben", "not_supported")):
             service.request("session", Visitor("local", name))
@@ -319,7 +289,7 @@ def judged(tmp_path: Path) -> Path:
                 answer = {"values": {"label": label, **types}}
                 body = {"task": task["id"], "answer": answer, "seconds": 3.0, "answer_id": f"{name}-{task['id']}"}
                 service.request("answers", Visitor("local", name), body)
-    assert summeter("bench", "run", tmp_path / "bench.yaml", "-o", out) == 0
+    assert command("bench", "run", file, "-o", out) == 0
     return out
 
 
@@ -333,14 +303,14 @@ def test_decisions_make_a_finished_step_stale_and_come_into_its_labels(judged: P
     assert {judgment.status for judgment in before} == {"skipped"}, "every sentence is a tie"
     first, second = (task.key for task in CampaignFolder(campaign_of(judged)).tasks.work[:2])
     for task, name in ((first, "anna"), (second, "ben")):
-        assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", name) == 0
+        assert command("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", name) == 0
     assert [row.state for row in chain_status(judged)] == ["done", "stale"]
-    assert summeter(*run) == 0
+    assert command(*run) == 0
     assert [row.state for row in chain_status(judged)] == ["done", "done"]
     data = load(judged / "annotate")
     assert sorted(str(judgment.label) for judgment in data.judgments("human.merged")) == ["0", "1", *["None"] * 6]
     assert len(data.judgments("human.adjudicated")) == 2
-    assert summeter("annotate", "exclude", campaign_of(judged), "ben", "--reason", "guesses") == 0
+    assert command("annotate", "exclude", campaign_of(judged), "ben", "--reason", "guesses") == 0
     assert [row.state for row in chain_status(judged)] == ["done", "stale"], "other answers count now"
 
 
@@ -348,32 +318,29 @@ def test_ties_wait_for_an_adjudicator(judged: Path, capsys: pytest.CaptureFixtur
     file = judged.parent / "bench.yaml"
     file.write_text(CHAIN.replace("adjudicate: nothing", "adjudicate: ties"))
     log = (campaign_of(judged) / "events.sqlite").read_bytes()
-    assert summeter("bench", "run", file, "-o", judged) == 130
+    assert command("bench", "run", file, "-o", judged) == 130
     assert "sentences: 8 tasks wait for adjudication" in capsys.readouterr().err
     row = chain_status(judged)[1]
     assert (row.state, row.reason.partition(" (")[0]) == ("waiting", "sentences: 8 tasks wait for adjudication")
     assert load(judged / "annotate").judgments("human.merged"), "the imported labels stay until others are there"
     assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
     for task in CampaignFolder(campaign_of(judged)).tasks.work:
-        assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task.key, "--as", "anna") == 0
+        assert command("annotate", "adjudicate", campaign_of(judged), "--set", task.key, "--as", "anna") == 0
     assert chain_status(judged)[1][1:3] == ("left", "what it waited for is finished")
-    assert summeter("bench", "run", file, "-o", judged) == 0
+    assert command("bench", "run", file, "-o", judged) == 0
     assert {judgment.label for judgment in load(judged / "annotate").judgments("human.merged")} == {1}
 
 
 def test_annotators_and_an_adjudicator_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From documents to a release whose labels follow the adjudicator's decisions."""
-    docs = [{"doc_id": topic, "document": f"The {topic} was opened in May. It rained."} for topic in TOPICS]
-    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, docs)) + "\n")
-    (tmp_path / "rules.jsonl").write_text(json.dumps({"reply": {"summary": "It was opened in May. It rained."}}) + "\n")
-    file, out = tmp_path / "bench.yaml", tmp_path / "out"
-    file.write_text(CHAIN.replace("nothing", "ties") + "release: {licence: CC0-1.0}\n")
+    out = tmp_path / "out"
+    file = chain_file(tmp_path, CHAIN.replace("nothing", "ties") + "release: {licence: CC0-1.0}\n")
     run = ("bench", "run", file, "-o", out)
-    assert summeter(*run) == 130
+    assert command(*run) == 130
     assert "sentences has 0 of 16 answers" in capsys.readouterr().err
     campaign = CampaignFolder(campaign_of(out))
-    command = [sys.executable, "-m", "summeter", "annotate", "serve", str(campaign.folder), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    serve = [sys.executable, "-m", "summeter", "annotate", "serve", str(campaign.folder), "--port", "0"]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         links = dict(next(server.stdout).strip().split(": ", 1) for _ in range(5))
         address = links["adjudicator"].partition("/admin")[0]
@@ -382,20 +349,20 @@ def test_annotators_and_an_adjudicator_over_http(tmp_path: Path, capsys: pytest.
         for script in scripts:
             script.visitor = Visitor("local", script.visitor.id)
         asyncio.run(simulate_over_http(address, scripts))
-        assert summeter(*run) == 130
+        assert command(*run) == 130
         assert "sentences: 8 tasks wait for adjudication" in capsys.readouterr().err
         assert states(out) == ["done", "waiting", "left"]
         asyncio.run(decide(links["adjudicator"], ["supported"] * 8))
         assert states(out) == ["done", "left", "left"]
-        assert summeter(*run) == 0
+        assert command(*run) == 0
         first = load(out / "release").judgments("human.merged")
         assert [judgment.label for judgment in first] == [1] * 8
         asyncio.run(decide(links["adjudicator"], ["not_supported"]))
         assert states(out) == ["done", "stale", "stale"]
-        assert summeter(*run) == 0
+        assert command(*run) == 0
         server.terminate()
     assert sum(judgment.label or 0 for judgment in load(out / "release").judgments("human.merged")) == 7
-    assert summeter("bench", "verify", out / "release") == 0
+    assert command("bench", "verify", out / "release") == 0
 
 
 def states(out: Path) -> list[str]:
@@ -418,12 +385,12 @@ async def decide(link: str, labels: list[str]) -> None:
 @pytest.mark.parametrize("again", [True, False])
 def test_a_finished_campaign_stays(judged: Path, again: bool) -> None:
     task = CampaignFolder(campaign_of(judged)).tasks.work[0].key
-    assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", "ben") == 0
+    assert command("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", "ben") == 0
     if not again:
         (judged.parent / "bench.yaml").write_text(CHAIN.replace("answers_per_item: 2", "answers_per_item: 1"))
     log = (campaign_of(judged) / "events.sqlite").read_bytes()
     run = ("bench", "run", judged.parent / "bench.yaml", "-o", judged)
-    assert summeter(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 2)
+    assert command(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 2)
     assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
 
 
@@ -434,13 +401,13 @@ def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None
     folder = tmp_path / "a" / "work" / "annotate" / "sentences"
     task = CampaignFolder(folder).tasks.work[0].key
     decision = json.dumps({"values": {"label": "supported"}})
-    assert summeter("annotate", "adjudicate", folder, "--set", task, "--answer", decision) == 0
+    assert command("annotate", "adjudicate", folder, "--set", task, "--answer", decision) == 0
     with pytest.raises(UsageError, match="0 answers and 1 decisions"):
         done(tmp_path / "a", settings(campaigns=campaigns))
     people = settings(campaigns=campaigns, simulate=None, campaign={"platform": {"accounts": ["anna", "ben", "cleo"]}})
     with pytest.raises(WaitingError):
         done(tmp_path / "b", people)
-    assert summeter("annotate", "simulate", tmp_path / "b" / "work" / "annotate" / "sentences") == 0
+    assert command("annotate", "simulate", tmp_path / "b" / "work" / "annotate" / "sentences") == 0
     with pytest.raises(UsageError, match=r"[1-9]\d* answers and 0 decisions"):
         done(tmp_path / "b", people.model_copy(update={"seed": 99}))
 
@@ -483,60 +450,17 @@ def test_summqual_s_campaigns(tmp_path: Path) -> None:
     assert data.documents["bridge"].key_facts[2] == BAD, "nobody validated key facts"
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"campaigns": {"x": {"task_type": "fact_verifikation"}}}, "campaigns.x.task_type: .*fact_verifikation"),
-        ({"campaigns": {"x": {"task_type": "rating", "attention": {"rate": 2}}}}, "campaigns.x.attention.rate: "),
-        ({"campaigns": {"x": {"task_type": "rating", "dat": 1}}}, "campaigns.x.dat: "),
-        ({"campaigns": {"x": {"task_type": "rating", "data": "y"}}}, "data is set by the step"),
-        ({"campaigns": {"x": {"task_type": "rating", "arms": ["verdict"]}}}, "rating shows no machine verdicts"),
-        (
-            {"campaigns": {"x": {"task_type": "fact_verification", "arms": ["label"]}}},
-            "must be different values of verdict_and_reason",
-        ),
-        (
-            {"campaigns": {"x": {"task_type": "key_fact_validation"}, "y": {"task_type": "key_fact_validation"}}},
-            "x and y both",
-        ),
-        ({"campaigns": {"validated": {"task_type": "rating"}}}, "'validated' would be the name of two folders"),
-        (
-            {
-                "campaigns": {
-                    "a-verdict": {"task_type": "rating"},
-                    "a": {"task_type": "fact_verification", "arms": ["verdict"]},
-                }
-            },
-            "'a-verdict' would be the name of two folders",
-        ),
-        ({"simulate": {"annotators": 1, "lazy": 2}}, "only 1 annotators, so 2 cannot be lazy"),
-    ],
-)
-def test_what_no_campaign_can_be_is_named(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        AnnotateSettings.model_validate(given)
-
-
 ONE = {"platform": {"name": "local", "accounts": ["anna"]}}
 ARMS = {"sentences": {"task_type": "fact_verification", "arms": ["nothing", "verdict"]}}
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"simulate": None, "campaign": ONE}, "1 accounts are too few for 3 annotators"),
-        ({"simulate": {"lazy": 3}, "campaign": {"attention": {"pass_share": 1.0, "judge_after": 1}}}, "cannot finish"),
-        ({"campaigns": ARMS, "machine": None}, "no machine verdicts to show"),
+@together("given", [
+        {"simulate": None, "campaign": ONE},  # one account is too few
+        {"simulate": {"lazy": 3}, "campaign": {"attention": {"pass_share": 1.0, "judge_after": 1}}},
+        {"campaigns": ARMS, "machine": None},  # there are no verdicts to show
     ],
-)
-def test_campaigns_that_cannot_be_made_or_finished(given: dict[str, Any], says: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=says):
+)  # fmt: skip
+def test_campaigns_that_cannot_be_made_or_finished(given: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
         done(tmp_path, settings(**given))
     assert not (tmp_path / "annotate").exists()
-
-
-def test_a_fault_in_bench_yaml_has_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "bench.yaml"
-    file.write_text("name: x\nannotate:\n  campaigns:\n    a: {task_type: rating, attention: {rate: 2}}\n")
-    with pytest.raises(InputError, match=r"bench\.yaml:2: annotate: campaigns\.a\.attention\.rate"):
-        run_chain(file, tmp_path / "out")

@@ -270,35 +270,6 @@ def test_missing_packages_of_all_steps_are_reported_before_the_first_step(
     assert [row.state for row in chain_status(out)] == ["done", "done", "left", "left"]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "field", "message"),
-    [
-        ("name: a\nsummarise: {}\n", 2, "summarise", r"is not known \(did you mean summarize\?\)"),
-        ("name: a\nsource:\n  sources:\n    n: {path: x, pth: y}\n", 4, "source.sources.n.pth", r"did you mean path\?"),
-        ("name: a\nsource:\n  sources:\n    n: {domain: x}\n", 4, "source.sources.n.path", "is missing"),
-        ("name: a\nsummarize:\n  models: {a: b/c}\n  word: 7\n", 4, "summarize.word", "is not known.*words"),
-        ("name: a\nsummarize:\n  models: {a: b/c}\n  words: 0\n", 4, "summarize.words", "is 0; give at least 1"),
-        ("name: a\nsummarize:\n  models: {}\n", 3, "summarize.models", "has 0 entries; give at least 1"),
-        ("name: a\nsummarize: 7\n", 2, "summarize", "give a mapping"),
-        ("input: x\nsummarize:\n  models: {a: b/c}\n", 1, "name", "is missing"),
-        ("name: a\nname: b\nsummarize:\n  models: {a: b/c}\n", 2, "name", "is given twice"),
-        ("name: a\nsummarize:\n  models: {a: b/c}\n", 1, "input", "is missing. The first step is `summarize`"),
-        ("name: a\ninput: x\nsource: {sources: {n: x}}\n", 2, "input", "is not used"),
-        ("name: a\n", None, None, "names no step"),
-        ("- a\n", None, None, "is not a mapping"),
-    ],
-)
-def test_faults_of_a_file_have_line_and_field(
-    text: str, line: int | None, field: str | None, message: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "bench.yaml"
-    file.write_text(text)
-    with pytest.raises(InputError, match=message) as error:
-        run_chain(file, tmp_path / "out")
-    assert (line, field) in [(fault.line, fault.field) for fault in error.value.faults]
-    assert not (tmp_path / "out").exists()
-
-
 def test_other_folders_are_never_overwritten(bench: Path, tmp_path: Path) -> None:
     other = tmp_path / "mine"
     other.mkdir()

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import lines
 
 from summeter.benchmark.facts import PROPOSED, REJECTED, UNVOTED, FactsSettings
 from summeter.benchmark.facts import STEP as FACTS
-from summeter.benchmark.step import DROPPED, run_step
+from summeter.benchmark.step import DROPPED, Manifest, run_step
 from summeter.data.dataset import Dataset, load, save
 from summeter.models.providers.scripted import Scripted
-from summeter.records import CoverageError, Summary, UsageError
+from summeter.records import CoverageError, FactOrigin, UsageError
 
 DOCUMENTS = [
     {"doc_id": "a", "document": "It rained on Monday. The river rose. A dog barked.", "domain": "news"},
@@ -53,13 +54,18 @@ def documents() -> Dataset:
     return load([{**row, "system": "s", "summary": "One sentence."} for row in DOCUMENTS])
 
 
-def drawn(data: Dataset, settings: FactsSettings, folder: Path) -> tuple[Dataset, list[dict[str, Any]]]:
+def made(folder: Path, given: dict[str, str], data: Dataset | None = None, **more: Any) -> Manifest:
+    """Return the manifest of the step with these models, which writes the folder `facts`."""
+    save(documents() if data is None else data, folder / "data", force=True)
+    return run_step(FACTS, folder / "data", folder / "facts", FactsSettings(models=given, **more))
+
+
+def drawn(
+    folder: Path, given: dict[str, str], data: Dataset | None = None, **more: Any
+) -> tuple[Dataset, list[dict[str, Any]]]:
     """Return the data of the step, and the records that it left out."""
-    source, out = folder / f"data-{data.hash[:8]}", folder / "steps" / "facts"
-    save(data, source, force=True)
-    run_step(FACTS, source, out, settings)
-    dropped = out / DROPPED
-    return load(out), list(map(json.loads, dropped.read_text().splitlines())) if dropped.exists() else []
+    made(folder, given, data, **more)
+    return load(folder / "facts"), lines(folder / "facts" / DROPPED)
 
 
 def three(folder: Path) -> dict[str, str]:
@@ -73,10 +79,20 @@ def three(folder: Path) -> dict[str, str]:
 
 
 def test_what_most_validators_reject_is_dropped_and_the_rest_keeps_its_votes(tmp_path: Path) -> None:
-    facts, dropped = drawn(documents(), FactsSettings(models=three(tmp_path)), tmp_path)
-    kept = facts.documents["a"].key_facts
-    assert kept == ("It rained on Monday.", "A dog barked.")
-    assert [(row["id"], row["reason"]) for row in dropped] == [("a/1", REJECTED)]
+    manifest = made(tmp_path, three(tmp_path))
+    facts, (dropped,) = load(tmp_path / "facts"), lines(tmp_path / "facts" / DROPPED)
+    assert facts.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
+    assert (dropped["id"], dropped["reason"]) == ("a/1", REJECTED)
+    assert "validator2: Reason 2." in dropped["detail"]
+    assert len(facts.summaries) == 2, "the stand-ins of the run are no summaries of the data"
+    text = (tmp_path / "facts" / "keyfacts.jsonl").read_text() + (tmp_path / "facts" / "documents.jsonl").read_text()
+    assert text.count("The river rose.") == 1, "a rejected key fact stands in its document alone"
+    proposed = [(row["document_id"], row["index"], row["kept"]) for row in lines(tmp_path / "facts" / PROPOSED)]
+    assert proposed == [("a", 0, True), ("a", 1, False), ("a", 2, True), ("b", 0, True)]
+    assert (manifest.counts_out["key_facts"], manifest.counts_out["key_facts_proposed"]) == (3, 4)
+    assert manifest.dropped == {f"key fact: {REJECTED}": 1}
+    assert manifest.details["votes"]["validator2"] == {"votes": 4, "useful": 2}
+    assert manifest.details["by_origin"] == {"document": 3, "reference": 1}
     origins = facts.fact_origins["a"]
     assert [[vote.useful for vote in origin.votes] for origin in origins] == [[True] * 3, [True, False, True]]
     assert origins[1].votes[1].reason == "Reason 3."
@@ -97,90 +113,46 @@ def test_votes_in_the_form_of_figure_8_are_read(tmp_path: Path) -> None:
     validator = script(
         tmp_path, "v", {"match": "It rained", "reply": json.dumps(reply)}, {"match": "shop", "reply": json.dumps(shop)}
     )
-    facts, dropped = drawn(documents(), FactsSettings(models=models(tmp_path, validator)), tmp_path)
+    facts, dropped = drawn(tmp_path, models(tmp_path, validator))
     assert facts.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
-    lines = (tmp_path / "steps" / "facts" / PROPOSED).read_text().splitlines()
-    reasons = [json.loads(line)["votes"][0]["reason"] for line in lines]
+    reasons = [row["votes"][0]["reason"] for row in lines(tmp_path / "facts" / PROPOSED)]
     assert reasons == ["Reason 1.", "Reason 2.", "Reason 3.", "Central."]
     assert [row["what"] for row in dropped] == ["key fact"]
-
-
-def test_the_folder_holds_the_key_facts_their_origin_and_what_was_dropped(tmp_path: Path) -> None:
-    source = tmp_path / "data"
-    save(documents(), source)
-    manifest = run_step(FACTS, source, tmp_path / "facts", FactsSettings(models=three(tmp_path)))
-    back = load(tmp_path / "facts")
-    assert back.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
-    assert back.fact_origins["a"][1].votes[1].useful is False
-    assert len(back.summaries) == 2, "the stand-ins of the run are no summaries of the data"
-    text = (tmp_path / "facts" / "keyfacts.jsonl").read_text() + (tmp_path / "facts" / "documents.jsonl").read_text()
-    assert text.count("The river rose.") == 1, "a rejected key fact stands in its document alone"
-    proposed = [json.loads(line) for line in (tmp_path / "facts" / PROPOSED).read_text().splitlines()]
-    assert [(row["document_id"], row["index"], row["kept"]) for row in proposed] == [
-        ("a", 0, True), ("a", 1, False), ("a", 2, True), ("b", 0, True),
-    ]  # fmt: skip
-    assert manifest.counts_out["key_facts"] == 3
-    assert manifest.counts_out["key_facts_proposed"] == 4
-    assert manifest.dropped == {f"key fact: {REJECTED}": 1}
-    (dropped,) = [json.loads(line) for line in (tmp_path / "facts" / DROPPED).read_text().splitlines()]
-    assert dropped["id"] == "a/1"
-    assert "validator2: Reason 2." in dropped["detail"]
-    assert manifest.details["votes"]["validator2"] == {"votes": 4, "useful": 2}
-    assert manifest.details["by_origin"] == {"document": 3, "reference": 1}
 
 
 def test_the_same_step_again_gives_the_same_bytes_and_asks_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, settings = tmp_path / "data", FactsSettings(models=three(tmp_path))
-    save(documents(), source)
-    first = run_step(FACTS, source, tmp_path / "facts", settings)
-    monkeypatch.setattr(Scripted, "complete", None)  # whoever is asked now fails
-    again = run_step(FACTS, source, tmp_path / "facts", settings)
-    assert again.files == first.files
-
-
-def test_a_changed_setting_proposes_anew(tmp_path: Path) -> None:
-    save(documents(), tmp_path / "data")
-    for at_most, proposed in ((None, 4), (2, 3)):
-        settings = FactsSettings(models=three(tmp_path), at_most=at_most)
-        assert (
-            run_step(FACTS, tmp_path / "data", tmp_path / "facts", settings).counts_out["key_facts_proposed"]
-            == proposed
-        )
-
-
-def test_a_scripted_model_that_says_something_else_is_asked_again(tmp_path: Path) -> None:
-    source, settings = tmp_path / "data", FactsSettings(models=three(tmp_path))
-    save(documents(), source)
-    first = run_step(FACTS, source, tmp_path / "facts", settings)
-    for name in ("v1", "v2", "v3"):
+    first = made(tmp_path, three(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(Scripted, "complete", None)  # whoever is asked now fails
+        assert made(tmp_path, three(tmp_path)).files == first.files
+    assert made(tmp_path, three(tmp_path), at_most=2).counts_out["key_facts_proposed"] == 3
+    given = three(tmp_path)
+    for name in ("v1", "v2", "v3"):  # a script with other replies is another model
         voter(tmp_path, name, "yes", "yes", "yes")
-    again = run_step(FACTS, source, tmp_path / "facts", settings)
-    assert again.counts_out["key_facts"] > first.counts_out["key_facts"]
+    assert made(tmp_path, given).counts_out["key_facts"] == 4
 
 
 def test_key_facts_of_documents_that_have_no_summary_yet(tmp_path: Path) -> None:
-    data = documents()
-    bare = Dataset(data.documents, [], {}, data.card)
-    facts, _ = drawn(bare, FactsSettings(models=models(tmp_path)), tmp_path)
+    facts, _ = drawn(tmp_path, models(tmp_path), Dataset(documents().documents, [], {}, documents().card))
     assert facts.documents["a"].key_facts == tuple(FACTS_OF["It rained"])
     assert facts.summaries == ()
 
 
 def test_given_key_facts_stay_and_are_replaced_only_where_asked(tmp_path: Path) -> None:
     data = documents().with_key_facts({"a": ["It was wet."]})
-    kept, _ = drawn(data, FactsSettings(models=three(tmp_path)), tmp_path)
+    kept, _ = drawn(tmp_path, three(tmp_path), data)
     assert kept.documents["a"].key_facts == ("It was wet.",)
     assert kept.fact_origins["a"][0].origin == "given"
     assert kept.fact_origins["a"][0].votes == ()
-    replaced, _ = drawn(data, FactsSettings(models=three(tmp_path), source="document"), tmp_path)
+    replaced, _ = drawn(tmp_path, three(tmp_path), data, source="document")
     assert replaced.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
 
 
 def test_a_document_without_a_usable_vote_has_no_key_facts_and_is_named(tmp_path: Path) -> None:
     mute = script(tmp_path, "mute", {"match": "It rained", "reply": "no idea"}, {"reply": votes("yes")})
-    facts, dropped = drawn(documents(), FactsSettings(models=models(tmp_path, mute)), tmp_path)
+    facts, dropped = drawn(tmp_path, models(tmp_path, mute))
     assert facts.documents["a"].key_facts == ()
     assert facts.documents["b"].key_facts == ("A shop opened.",)
     assert {row["reason"] for row in dropped if row["what"] == "key fact"} == {UNVOTED}
@@ -190,42 +162,24 @@ def test_a_document_without_a_usable_vote_has_no_key_facts_and_is_named(tmp_path
 
 
 def test_no_key_fact_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
-    source = tmp_path / "data"
-    save(documents(), source)
     none = voter(tmp_path, "none", "no", "no", "no", shop="no")
-    with pytest.raises(CoverageError, match=r"no document has key facts \(a: the validators rejected all 3"):
-        run_step(FACTS, source, tmp_path / "facts", FactsSettings(models=models(tmp_path, none)))
+    with pytest.raises(CoverageError, match="the validators rejected all 3"):
+        made(tmp_path, models(tmp_path, none))
     assert not (tmp_path / "facts").exists()
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"judge": "x/y", "validators": "x/y"}, "with 2 models, use judge, validator"),
-        ({"validator": "x/y"}, "with 1 models, use judge"),
-        ({}, "at least 1"),
-    ],
-)
-def test_roles_that_are_no_roles_of_the_step_are_named(given: dict[str, str], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        FactsSettings(models=given)
 
 
 def test_other_key_facts_take_the_judgments_that_count_in_them_along() -> None:
     human = {"key_fact_labels": [1], "conciseness_labels": [1], "sentence_labels": [1]}
-    rows = [{**row, "system": "s", "summary": "One.", "key_facts": ["F."], "human": human} for row in DOCUMENTS]
-    data = load(rows)
+    data = load([{**row, "system": "s", "summary": "One.", "key_facts": ["F."], "human": human} for row in DOCUMENTS])
     other = data.with_key_facts({"a": ["G."]})
-    left = {(judgment.target.document_id, judgment.aspect) for judgment in other.judgments("human.raw")}
-    every = {(judgment.target.document_id, judgment.aspect) for judgment in data.judgments("human.raw")}
+    left, every = (
+        {(judgment.target.document_id, judgment.aspect) for judgment in each.judgments("human.raw")}
+        for each in (other, data)
+    )
     assert every - left == {("a", "completeness"), ("a", "conciseness")}
     assert other.documents["b"].key_facts == ("F.",)
-    with pytest.raises(UsageError, match="no document 'c'"):
+    with pytest.raises(UsageError):
         data.with_key_facts({"c": ["G."]})
-
-
-def test_a_document_of_two_lengths_of_origins_is_refused(tmp_path: Path) -> None:
-    facts, _ = drawn(documents(), FactsSettings(models=three(tmp_path)), tmp_path)
-    summaries = [Summary(document_id="a", system="s", text="One.", splitter="none")]
-    with pytest.raises(UsageError, match="2 origins for the 0 key facts of document 'a'"):
-        Dataset(documents().documents, summaries, {}, facts.card, fact_origins=facts.fact_origins)
+    origins = {"a": [FactOrigin(proposed="F.", origin="given")]}
+    with pytest.raises(UsageError):
+        Dataset(documents().documents, documents().summaries, {}, data.card, fact_origins=origins)

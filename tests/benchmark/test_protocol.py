@@ -233,28 +233,6 @@ def test_an_evaluator_that_judged_nothing_is_told_of(toy: Path, tmp_path: Path) 
     assert (tmp_path / "out" / "table.md").is_file()  # what was measured of others is kept
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "field"),
-    [
-        ("protocol: [", 1, None),
-        ("- a\n", None, None),
-        ("protocol: x\n", 1, "data"),
-        ("protocol: x\ndata: y\nevaluator: z\n", 3, "evaluator"),
-        ("protocol: x\ndata: y\noptions: {limt: 3}\n", 3, "options"),
-        ("protocol: x\ndata:\n", 2, "data"),
-        ("protocol: x\ndata: y\nscores: A\n", 3, "scores"),
-        ("protocol: x\ndata: y\nthresholds: true\n", 3, "thresholds"),
-        ("protocol: x\ndata: y\nresamples: 100000000\n", 3, "resamples"),
-    ],
-)
-def test_a_faulty_file_is_named_by_line_and_field(text: str, line: int | None, field: str, tmp_path: Path) -> None:
-    file = tmp_path / "c.yaml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as error:
-        read_config(file)
-    assert [(fault.line, fault.field) for fault in error.value.faults] == [(line, field)]
-
-
 def test_settings_that_cannot_be(tmp_path: Path) -> None:
     for file in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(InputError, match="cannot be read"):

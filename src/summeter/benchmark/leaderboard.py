@@ -20,14 +20,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from summeter.benchmark.step import RunOptions, run_over
+from summeter.benchmark.step import EvaluatorName, RunOptions, run_over
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.hub import is_address
 from summeter.data.mapping import read_model
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
-from summeter.evaluators.catalog import build
 from summeter.meta import classify, correlate, trust
 from summeter.meta._classify import STATISTICS, ClassifyOptions
 from summeter.meta._correlate import CorrelateOptions
@@ -80,7 +79,7 @@ class LabelledSet(Record):
 class BoardJudge(Record):
     """A judge of a leaderboard: an evaluator to run, or the runs that contain its judgments."""
 
-    evaluator: str | None = Field(None, description="Evaluator, as in `-e` of `summeter score`.")
+    evaluator: EvaluatorName | None = Field(None, description="Evaluator, as in `-e` of `summeter score`.")
     models: dict[str, str] = Field(default_factory=dict, description="Models of the evaluator, by role.")
     options: RunOptions = Field(default_factory=dict, description="Other options of `summeter score`, by name.")
     runs: dict[str, str] = Field(default_factory=dict, description="Finished runs, by set; these are not run again.")
@@ -88,16 +87,6 @@ class BoardJudge(Record):
     aspects: dict[str, str] = Field(default_factory=dict, description="The judge's name for an aspect, by people's.")
     needs: Needs = Field(description="What the judge needs to run.")
     note: str = Field("", description="A remark, as shown on the page.")
-
-    @field_validator("evaluator")
-    @classmethod
-    def _known(cls, evaluator: str | None) -> str | None:
-        try:
-            if evaluator is not None:
-                build(evaluator)
-        except UsageError as error:
-            raise ValueError(str(error)) from error
-        return evaluator
 
 
 class Board(Record):

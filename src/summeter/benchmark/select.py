@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.benchmark.step import (
+    EvaluatorName,
     Inputs,
     LeftOut,
     Result,
@@ -29,7 +30,6 @@ from summeter.benchmark.step import (
     scripts,
 )
 from summeter.data.dataset import Dataset
-from summeter.evaluators.catalog import build
 from summeter.records import Document, Judgment, Record, UsageError
 
 DETECTOR, SECOND = "detector", "second_detector"
@@ -47,7 +47,9 @@ class Detector(Record):
     Its decisions are stored as labels, so that the step `select` and the annotators use the same ones.
     """
 
-    evaluator: str = Field(DEFAULT_DETECTOR, description="Name of an evaluator; default: UniSumEval's fact check.")
+    evaluator: EvaluatorName = Field(
+        DEFAULT_DETECTOR, description="Name of an evaluator; default: UniSumEval's fact check."
+    )
     models: dict[str, str] = Field(default_factory=dict, description="Models of the evaluator, by role.")
     run: Path | None = Field(None, description="Existing run with judgments of these summaries; default: a new run.")
     aspect: str = Field("faithfulness", description="Aspect whose verdicts count.")
@@ -58,7 +60,6 @@ class Detector(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        build(self.evaluator)
         if self.run is not None and (self.models or self.options):
             raise ValueError("run cannot be combined with models or options; remove run or the others")
         return self

@@ -40,6 +40,7 @@ from summeter.data.remote import is_remote
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
 from summeter.engine.runs import copy_stores
+from summeter.evaluators.catalog import build as build_evaluator
 from summeter.models.local.names import is_local, modules
 from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest, invalid
 from summeter.records.addresses import masked
@@ -561,16 +562,23 @@ def run_folder(work: Path, name: str, data: Dataset, *identity: Any) -> Path:
     return folder
 
 
-def _known_options(options: dict[str, Any]) -> dict[str, Any]:
-    try:
-        Options.of(**options)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    return options
+def _accepted_by(check: Callable[[Any], object]) -> AfterValidator:
+    """Return a validator that reports a UsageError of `check` as a fault of the field."""
+
+    def validate(value: Any) -> Any:
+        try:
+            check(value)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return value
+
+    return AfterValidator(validate)
 
 
-RunOptions = Annotated[dict[str, Any], AfterValidator(_known_options)]
+RunOptions = Annotated[dict[str, Any], _accepted_by(lambda options: Options.of(**options))]
 """Options of a run by name, which are checked when the settings are read."""
+EvaluatorName = Annotated[str, _accepted_by(build_evaluator)]
+"""Name of an evaluator, possibly with settings, which is checked when the settings are read."""
 
 
 def run_over(data: Dataset, folder: str | Path) -> RunFolder:
