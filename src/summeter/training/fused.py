@@ -31,7 +31,7 @@ from summeter.evaluators.fused import (
     measure,
     save,
 )
-from summeter.records import UsageError, digest
+from summeter.records import UsageError
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
@@ -115,10 +115,9 @@ class FusedTask(Task):
         }
         self.rows = {"fit": self.rows["train"] | self.rows["dev"], "test": self.rows["test"]}
         check_sizes(self.ratings, self.used_rows)
-        ratings = [[aspect, np.nan_to_num(votes, nan=-1e9).tolist()] for aspect, votes in self.ratings.votes.items()]
         self.key = how.model_copy(update={"data": None, "preset": None, "map": {}, "runs": ()}).digest(
             data=data.hash,
-            ratings=digest(ratings),
+            ratings=self.ratings.digest,
             members=[source.member.model_dump(mode="json") for source in self.sources],
             runs=[run.manifest.updated for run in runs],
         )

@@ -13,7 +13,7 @@ from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
 from summeter.meta.selection import without_merged
-from summeter.records import Document, Summary, UsageError, nearest
+from summeter.records import Document, Summary, UsageError, digest, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Bools, Floats, Ints, codes
 
@@ -85,6 +85,12 @@ class Ratings:
     def mean(self, aspect: str) -> Floats:
         """Return the mean rating of each row, or NaN for a row without a rating."""
         return known_mean(self.votes[aspect], axis=0)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the ratings by aspect and of the annotations of spans."""
+        arrays = {**self.votes, "": self.span_free}
+        return digest([[name, np.nan_to_num(array, nan=-1e9).tolist()] for name, array in arrays.items()])
 
     def take(self, rows: Bools) -> Ratings:
         """Return the ratings of the rows selected by a mask."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -22,7 +23,7 @@ from summeter.evaluators.geval.geval import prompt_template
 from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
 from summeter.models.local.regressor import AT_ONCE, FILE, Layer, Pool, RegressionHead, framed, pooled_states
-from summeter.records import UsageError, digest
+from summeter.records import UsageError
 from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
@@ -195,29 +196,21 @@ class RegressionTask(Task):
         check_sizes(
             self.ratings, {name: rows for name, rows in self.rows.items() if name != "test" or how.look_at_test}
         )
-        for aspect in self.ratings.aspects:
-            for subset in FITTED:
-                rated = self.ratings.mean(aspect)[self.rows[subset]]
-                if len(np.unique(rated[~np.isnan(rated)])) < 2:
-                    raise UsageError(
-                        f"the ratings of {aspect} in the {subset} set are all equal or missing; remove it from "
-                        "aspects, or draw another split (split.salt)"
-                    )
+        targets = {aspect: self.ratings.mean(aspect) for aspect in self.ratings.aspects}
         if how.span_free:
-            for subset in FITTED:
-                labels = self.ratings.span_free[self.rows[subset]]
-                if len(np.unique(labels[~np.isnan(labels)])) < 2:
-                    raise UsageError(
-                        f"span_free: the {subset} set needs summaries with and without inconsistent spans; remove "
-                        "span_free"
-                    )
+            targets[SPAN_FREE] = self.ratings.span_free
+        for name, subset in product(targets, FITTED):
+            known = targets[name][self.rows[subset]]
+            if len(np.unique(known[~np.isnan(known)])) < 2:
+                raise UsageError(
+                    f"the values of {name} in the {subset} set are all equal or missing; remove it from the settings, "
+                    "or draw another split (split.salt)"
+                )
         self._check_room()
-        votes = [self.ratings.votes[aspect].tolist() for aspect in self.ratings.aspects]
         paths: dict[str, Any] = {"data": "", "backbone": "", "preset": None, "map": {}, "aspect_file": None}
         self.key = how.model_copy(update=paths).digest(
-            data=data.hash,
-            ratings=digest([self.ratings.aspects, _none(votes), _none(self.ratings.span_free.tolist())]),
-            backbone=backbone.model.digest, limit=backbone.tokens.limit, prompts=self.prompts,
+            data=data.hash, ratings=self.ratings.digest, backbone=backbone.model.digest, limit=backbone.tokens.limit,
+            prompts=self.prompts,
         )  # fmt: skip
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
@@ -284,7 +277,9 @@ class RegressionTask(Task):
             export(self.backbone, folder, show, onnx=how.onnx)
         else:
             layers, scores = train_network(job, folder, work, show)
-        states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
+        settings = LocalSettings(precision="fp32", max_tokens=self.backbone.tokens.limit)
+        trained = open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")
+        states = self._states(trained, work, show)
         if how.mode == "frozen":
             layers, scores = self._head(job, states[:, :-1], work, show)
         hashed = [file for file in sorted(folder.iterdir()) if file.suffix in _HASHED or file.name == "tokenizer.json"]
@@ -376,22 +371,6 @@ class FittedRegression(NamedTuple):
     cut: Any
     scores: Scores | None
     span_free: Floats | None
-
-
-def open_written(folder: Path, limit: int) -> LoadedModel:
-    """Open the encoder in a folder with the settings of a trained judge.
-
-    `limit` is the maximum length of an input in tokens.
-    """
-    settings = LocalSettings(precision="fp32", max_tokens=limit)
-    return open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")
-
-
-def _none(values: Any) -> Any:
-    """Return nested lists with None in place of NaN, since JSON has no NaN."""
-    if isinstance(values, list):
-        return [_none(value) for value in values]
-    return None if values != values else values  # noqa: PLR0124 - only NaN differs from itself
 
 
 def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from summeter.engine.progress import Progress, in_notebook
 from summeter.records import InputError, nearest
 from summeter.training.base import Task, Training
 from summeter.training.split import text_hash
-from summeter.training.work import Work, check_space, record_evaluation
+from summeter.training.work import Work, record_evaluation
 
 KINDS: Final[dict[str, str]] = {
     "fused": "summeter.training.fused:FusedTraining",
@@ -49,10 +49,9 @@ def train(
     With `force`, a folder that was written by an earlier training is replaced, but no other folder.
     """
     target, show = Path(out), progress or in_notebook("training")
-    check_folder(target, "the folder of a training", is_trained, force=force)
+    check_folder(target, "the folder of a training", lambda folder: read_card(folder) is not None, force=force)
     task = read_task(config)
-    check_space(target, task.space)
-    work = Work(target, task.key)
+    work = Work(target, task.key, task.space)
     with show:
         if work.discarded:
             show.note("settings or data have changed since the interrupted training run: starting again")
@@ -101,11 +100,6 @@ def kind_named(kind: str) -> type[Training]:
     module, _, name = KINDS[kind].partition(":")
     settings: type[Training] = getattr(import_module(module), name)
     return settings
-
-
-def is_trained(folder: Path) -> bool:
-    """Return whether a folder was written by `train`."""
-    return read_card(folder) is not None
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,30 +27,26 @@ class Work:
     """The folder `.NAME.training` next to the folder `NAME` that a training will write.
 
     It contains computed arrays, the last checkpoint, and a file `key` with the digest of everything that affects the
-    result. If the key differs, the contents are removed, and `discarded` is True.
+    result. If the key differs, the contents are removed, and `discarded` is True. Raises UsageError if the disk has
+    fewer than `space` bytes left.
     """
 
-    def __init__(self, out: Path, key: str) -> None:
+    def __init__(self, out: Path, key: str, space: int = 0) -> None:
         target = out.resolve()
+        existing = next(folder for folder in target.parents if folder.exists())
+        if (free := shutil.disk_usage(existing).free) < space:
+            raise UsageError(
+                f"{existing} has {free / 1e6:,.0f} MB left, but the training needs about {space / 1e6:,.0f} MB; free "
+                "some space, or choose another disk"
+            )
         self.folder = target.parent / f".{target.name}.training"
         key_file = self.folder / KEY
         previous = key_file.read_text("utf-8") if key_file.is_file() else None
-        self.resumed = previous == key
-        self.discarded = previous is not None and not self.resumed
-        if not self.resumed:
+        self.discarded = previous not in (None, key)
+        if previous != key:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(key_file, key)
-
-    def array(self, name: str, compute: Callable[[], Array]) -> Array:
-        """Return the stored array `name`; if there is none, compute and store it first."""
-        file = self.folder / f"{name}.npy"
-        if not file.is_file():
-            array = compute()
-            with writing(file) as handle:
-                np.save(handle, array, allow_pickle=False)
-        stored: Array = np.load(file, allow_pickle=False)
-        return stored
 
     def rows(
         self, name: str, total: int, compute: Callable[[range], Array], at_once: int = 128, show: Progress | None = None
@@ -61,7 +56,11 @@ class Work:
         for start in range(0, total, at_once):
             checkpoint()
             rows = range(start, min(start + at_once, total))
-            chunks.append(self.array(f"{name}-{start:08d}", partial(compute, rows)))
+            file = self.folder / f"{name}-{start:08d}.npy"
+            if not file.is_file():
+                with writing(file) as handle:
+                    np.save(handle, compute(rows), allow_pickle=False)
+            chunks.append(np.load(file, allow_pickle=False))
             if show is not None:
                 for _ in rows:
                     show.advance(ok=True)
@@ -70,19 +69,6 @@ class Work:
     def remove(self) -> None:
         """Remove the folder, which is no longer needed after the training."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def check_space(out: Path, needed: int) -> None:
-    """Raise UsageError if the disk on which `out` will be written has fewer than `needed` bytes left."""
-    folder = out.resolve().parent
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise UsageError(
-            f"{folder} has {free / 1e6:,.0f} MB left, but the training needs about {needed / 1e6:,.0f} MB; free some "
-            "space, or choose another disk"
-        )
 
 
 def record_evaluation(out: Path, test: str, key: str) -> int:
