@@ -15,6 +15,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
@@ -61,7 +64,7 @@ from summeter.data.human_judgments import list_id_of
 from summeter.engine.sync import run_sync
 from summeter.meta import Row, agree
 from summeter.models.networks import Embed, Network
-from summeter.records import InputError, Judgment, UsageError, digest
+from summeter.records import InputError, Judgment, UsageError, digest, faults_in
 from summeter.text.split import split
 
 ADJUDICATED = "human.adjudicated"
@@ -157,14 +160,13 @@ class AnnotateSettings(StepSettings):
 
     @model_validator(mode="after")
     def _check(self) -> AnnotateSettings:
-        planned = self.planned
-        for plan in planned:
+        for plan in self.planned:
             _check_plan(plan)
-        folders = Counter(name for plan in planned for name in plan.folders)
+        folders = Counter([*RESERVED, *(name for plan in self.planned for name in plan.folders)])
         for name, count in folders.items():
-            if count > 1 or name in RESERVED:
+            if count > 1:
                 raise ValueError(f"campaigns: {name!r} would be the name of two folders; rename a campaign")
-        validations = [plan.name for plan in planned if plan.task_type == KeyFactValidation.name]
+        validations = [plan.name for plan in self.planned if plan.task_type == KeyFactValidation.name]
         if len(validations) > 1:
             raise ValueError(
                 f"campaigns: {' and '.join(validations)} both validate key facts; only one campaign may do so"
@@ -192,12 +194,10 @@ class AnnotateSettings(StepSettings):
 
     def files(self) -> Iterable[Path]:
         """Return the files of campaigns, the gold data for simulation, and a local network."""
-        paths = {path for plan in self.planned for path in _paths(plan.fields).values()}
-        if self.simulate is not None and self.simulate.gold is not None:
-            paths.add(self.simulate.gold)
-        if self.embed is not None and self.embed.startswith(LOCAL):
-            paths.add(self.embed.removeprefix(LOCAL))
-        return map(Path, sorted(paths))
+        paths: set[str | None] = {path for plan in self.planned for path in _paths(plan.fields).values()}
+        paths.add(self.simulate.gold if self.simulate else None)
+        paths.add(self.embed.removeprefix(LOCAL) if self.embed and self.embed.startswith(LOCAL) else None)
+        return map(Path, sorted(filter(None, paths)))
 
 
 class PlannedCampaign(NamedTuple):
@@ -239,17 +239,14 @@ def _check_plan(plan: PlannedCampaign) -> None:
     if any(arm not in SHOWN for arm in plan.arms) or len(set(plan.arms)) != len(plan.arms):
         arms = ", ".join(map(str, plan.arms))
         raise ValueError(f"campaigns.{plan.name}.arms: must be different values of {', '.join(SHOWN)}, not {arms}")
-    if "task_type" not in plan.fields:
-        raise ValueError(f"campaigns.{plan.name}.task_type: is missing")
     try:
-        task_type = task_type_named(plan.task_type)
         Campaign.model_validate({"name": plan.main, "data": "data", **plan.fields})
+        task_type = task_type_named(plan.task_type)
+    except ValidationError as error:
+        first, *_ = faults_in("", None, error)
+        raise ValueError(f"campaigns.{plan.name}.{first.field}: {first.message}") from error
     except UsageError as error:
         raise ValueError(f"campaigns.{plan.name}.task_type: {error}") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, [f"campaigns.{plan.name}", *first["loc"]]))
-        raise ValueError(f"{field}: {first['msg'].removeprefix('Value error, ')}") from error
     if plan.arms and task_type.machine_aspect is None:
         raise ValueError(f"campaigns.{plan.name}.arms: {plan.task_type} shows no machine verdicts, so it has no arms")
 
@@ -319,23 +316,14 @@ class _Campaigns:
         self, plan: PlannedCampaign, data: Dataset, name: str, show: Show | None, accounts: Sequence[str]
     ) -> Json:
         """Return the fields of the campaign file, without `data`."""
-        fields = _merged({}, plan.fields)
+        fields = deepcopy(plan.fields)
         for (*outer, last), path in _paths(fields).items():
-            inner = fields
-            for field in outer:
-                inner[field] = dict(inner[field])
-                inner = inner[field]
-            inner[last] = str(Path(path).resolve())
+            reduce(getitem, outer, fields)[last] = str(Path(path).resolve())
         if self.settings.simulate is not None:  # otherwise, some annotators would be excluded by chance
             fields["attention"] = {"pass_share": 0.0, **(fields.get("attention") or {})}
         assistance = dict(fields.get("assistance") or {})
-        default_set = self.settings.machine
-        if (
-            plan.task_type == FactVerification.name
-            and "machine" not in assistance
-            and default_set in data.judgment_sets
-        ):
-            assistance["machine"] = {"set": default_set}
+        if plan.task_type == FactVerification.name and self.settings.machine in data.judgment_sets:
+            assistance.setdefault("machine", {"set": self.settings.machine})
         if show is not None:
             if not assistance.get("machine"):
                 raise UsageError(
@@ -553,11 +541,8 @@ def _annotate(inputs: Inputs, settings: AnnotateSettings, context: StepContext) 
         for plan in plans:
             if plan.task_type == KeyFactAlignment.name:
                 folders[plan.name] = campaigns.create(plan, data, source)
-    others = [name for name in folders if validation is None or name != validation.name]
-    remaining = [
-        *unvalidated,
-        *(line for name in others for line in _remaining_work(folders[name], settings.adjudicate)),
-    ]
+    others = [each for name, each in folders.items() if validation is None or name != validation.name]
+    remaining = [*unvalidated, *_remaining_work(itertools.chain(*others), settings.adjudicate)]
     if remaining and settings.simulate is not None:
         raise UsageError(
             f"annotate: the simulated annotators cannot finish ({'; '.join(remaining)}). Use more of them, or set "
@@ -566,10 +551,10 @@ def _annotate(inputs: Inputs, settings: AnnotateSettings, context: StepContext) 
     if remaining:
         raise WaitingError(f"annotate is waiting: {'; '.join(remaining)}. Run the command again when this is done")
     models = {} if campaigns.network is None else {"embed": campaigns.network.id}
-    return _import_labels(data, changes, plans, {plan.name: folders[plan.name] for plan in plans}, models, context)
+    return _import_labels(data, changes, plans, folders, models, context)
 
 
-def _remaining_work(folders: Sequence[Path], adjudicate: str) -> list[str]:
+def _remaining_work(folders: Iterable[Path], adjudicate: str) -> list[str]:
     """Return a message for each unfinished campaign."""
     lines = []
     for folder in folders:

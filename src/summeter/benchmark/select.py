@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -186,23 +186,16 @@ def _is_error(judgment: Judgment) -> bool | None:
     return judgment.label == 0
 
 
-def _with_threshold(judgments: Iterable[Judgment], threshold: float | None) -> list[Judgment]:
-    """Return the judgments labelled by the threshold, or unchanged if the threshold is None."""
-    if threshold is None:
-        return list(judgments)
-    labelled = []
-    for judgment in judgments:
-        if judgment.status != "ok":
-            labelled.append(judgment)
-            continue
-        if judgment.value is None:
-            raise UsageError(
-                f"{judgment.judge} has no values of {judgment.aspect} to compare with the threshold. Remove threshold"
-            )
-        label = int(judgment.value >= threshold)
-        changes: dict[str, Any] = {} if label == judgment.label else {"label": label, "error_type": None}
-        labelled.append(judgment.model_copy(update=changes))
-    return labelled
+def _with_threshold(judgment: Judgment, threshold: float | None) -> Judgment:
+    """Return a judgment labelled by the threshold, or unchanged if the threshold is None or the judgment failed."""
+    if threshold is None or judgment.status != "ok":
+        return judgment
+    if judgment.value is None:
+        raise UsageError(
+            f"{judgment.judge} has no values of {judgment.aspect} to compare with the threshold. Remove threshold"
+        )
+    label = int(judgment.value >= threshold)
+    return judgment if label == judgment.label else judgment.model_copy(update={"label": label, "error_type": None})
 
 
 def agreement(first: Mapping[str, TextVerdict], second: Mapping[str, TextVerdict]) -> dict[str, Any]:
@@ -259,8 +252,7 @@ def detect(inputs: Inputs, settings: DetectSettings, context: StepContext) -> Re
             context.log({"run": name, "status": run.manifest.status, "judgments": run.manifest.counts})
             judgments = run.judgments()
             models |= {f"{name}.{role}": model for role, model in detector.models.items()}
-        of_aspect = [judgment for judgment in judgments if judgment.aspect == detector.aspect]
-        labelled = _with_threshold(of_aspect, detector.threshold)
+        labelled = [_with_threshold(each, detector.threshold) for each in judgments if each.aspect == detector.aspect]
         verdicts[name] = text_verdicts(data, labelled or judgments, aspect=detector.aspect, systems=summarizers)
         if not any(verdict.units for verdict in verdicts[name].values()):
             reason = next((row.reason for row in judgments if row.reason), "it gives no reason")
@@ -268,9 +260,7 @@ def detect(inputs: Inputs, settings: DetectSettings, context: StepContext) -> Re
         data = data.with_judgments(name, labelled)
         statuses = Counter(judgment.status for judgment in labelled)
         details[name] = {"verdicts": dict(sorted(statuses.items())), "texts": _states(verdicts[name].values())}
-    details["strata"] = list(_strata(data.documents.values(), verdicts[DETECTOR], verdicts.get(SECOND)))
-    if SECOND in verdicts:
-        details["agreement"] = agreement(verdicts[DETECTOR], verdicts[SECOND])
+    details |= _compared(data, verdicts)
     count = sum(verdict.state == "hallucinogenic" for verdict in verdicts[DETECTOR].values())
     return Result(data, counts={"hallucinogenic": count}, models=models, details=details)
 
@@ -290,49 +280,39 @@ def select(inputs: Inputs, settings: SelectSettings, context: StepContext) -> Re
     if DETECTOR not in data.judgment_sets:
         raise UsageError(f"there is no judgment set {DETECTOR!r}. Run the step `detect` first")
     summarizers = _summarizers(inputs)
-    first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect, systems=summarizers)
-    second = None
-    if SECOND in data.judgment_sets:
-        second = text_verdicts(data, data.judgments(SECOND), aspect=settings.aspect, systems=summarizers)
-    elif settings.confirmed:
+    verdicts = {
+        name: text_verdicts(data, data.judgments(name), aspect=settings.aspect, systems=summarizers)
+        for name in (DETECTOR, SECOND)
+        if name in data.judgment_sets
+    }
+    if settings.confirmed and SECOND not in verdicts:
         raise UsageError("confirmed needs the verdicts of a second detector. Set `second` of the step `detect`")
+    first, second = verdicts[DETECTOR], verdicts.get(SECOND, {})
+    reasons = {"clean": "no error was found", "unknown": "no error was found, but summaries or verdicts are missing"}
     left_out: list[LeftOut] = []
-    selected: set[str] = set()
     by_source: dict[str, list[str]] = {}
     for document in data.documents.values():
         candidates = by_source.setdefault(source_of(document), [])
-        state = first[document.id].state
-        if state == "clean":
-            left_out.append(LeftOut("document", document.id, "no error was found"))
-        elif state == "unknown":
-            why = "no error was found, but summaries or verdicts are missing"
-            left_out.append(LeftOut("document", document.id, why))
-        elif settings.confirmed and second is not None and second[document.id].state != "hallucinogenic":
-            left_out.append(LeftOut("document", document.id, "not confirmed by the second detector"))
-        else:
+        why = reasons.get(first[document.id].state)
+        if why is None and settings.confirmed and second[document.id].state != "hallucinogenic":
+            why = "not confirmed by the second detector"
+        if why is None:
             candidates.append(document.id)
+        else:
+            left_out.append(LeftOut("document", document.id, why))
     if not any(by_source.values()):
         raise UsageError("there is no text to select from, because no summary has a (confirmed) error")
+    selected: set[str] = set()
+    sources = []
     for source, candidates in by_source.items():
         ordered = ranked(source, [first[doc_id] for doc_id in candidates], settings)
-        selected.update(ordered[: settings.per_source])
-        left_out += [LeftOut("document", doc_id, "not selected") for doc_id in ordered[settings.per_source :]]
-    details = {
-        "sources": [
-            {
-                "source": source,
-                "candidates": len(candidates),
-                "selected": sum(doc_id in selected for doc_id in candidates),
-                "missing": max(0, settings.per_source - len(candidates)),
-            }
-            for source, candidates in by_source.items()
-        ],
-        "strata": list(_strata(data.documents.values(), first, second, selected)),
-        "texts": _states(first.values()),
-    }
-    if second is not None:
-        details["agreement"] = agreement(first, second)
-    missing = sum(row["missing"] for row in details["sources"] if isinstance(row, dict))
+        chosen, rest = ordered[: settings.per_source], ordered[settings.per_source :]
+        selected.update(chosen)
+        left_out += [LeftOut("document", doc_id, "not selected") for doc_id in rest]
+        counts = {"candidates": len(candidates), "selected": len(chosen), "missing": settings.per_source - len(chosen)}
+        sources.append({"source": source, **counts})
+    missing = settings.per_source * len(by_source) - len(selected)
+    details = {"sources": sources, **_compared(data, verdicts, selected), "texts": _states(first.values())}
     return Result(data.with_documents(selected), dropped=left_out, counts={"missing": missing}, details=details)
 
 
@@ -360,17 +340,16 @@ def _states(verdicts: Iterable[TextVerdict]) -> dict[str, int]:
     return {state: counts[state] for state in ("hallucinogenic", "clean", "unknown")}
 
 
-def _strata(
-    documents: Iterable[Document],
-    first: Mapping[str, TextVerdict],
-    second: Mapping[str, TextVerdict] | None,
-    selected: set[str] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Count the texts by source, domain, length and kind."""
+def _compared(
+    data: Dataset, verdicts: Mapping[str, Mapping[str, TextVerdict]], selected: set[str] | None = None
+) -> dict[str, Any]:
+    """Count the texts by source, domain, length and kind, and add the agreement of two detectors."""
+    first, second = verdicts[DETECTOR], verdicts.get(SECOND)
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for document in documents:
+    for document in data.documents.values():
         key = (source_of(document), document.domain, document.extra.get("length"), document.extra.get("kind"))
         groups.setdefault(key, []).append(document.id)
+    strata = []
     for (source, domain, length, kind), ids in groups.items():
         row = {"source": source, "domain": domain, "length": length, "kind": kind, "texts": len(ids)}
         row |= _states(first[doc_id] for doc_id in ids)
@@ -378,7 +357,8 @@ def _strata(
             row["confirmed"] = sum(first[doc_id].state == second[doc_id].state == "hallucinogenic" for doc_id in ids)
         if selected is not None:
             row["selected"] = sum(doc_id in selected for doc_id in ids)
-        yield row
+        strata.append(row)
+    return {"strata": strata} if second is None else {"strata": strata, "agreement": agreement(first, second)}
 
 
 DETECT = Step("detect", DetectSettings, detect)

@@ -200,8 +200,8 @@ class RegressionTask(Task):
         if how.span_free:
             targets[SPAN_FREE] = self.ratings.span_free
         for name, subset in product(targets, FITTED):
-            known = targets[name][self.rows[subset]]
-            if len(np.unique(known[~np.isnan(known)])) < 2:
+            values = targets[name][self.rows[subset]]
+            if len(np.unique(values[~np.isnan(values)])) < 2:
                 raise UsageError(
                     f"the values of {name} in the {subset} set are all equal or missing; remove it from the settings, "
                     "or draw another split (split.salt)"
