@@ -175,7 +175,8 @@ def _in_other_form(comparison: Comparison, number: Number) -> bool:
     """
     evidence, written = comparison.evidence, comparison.claim.text[number.start : number.end]
     # A number that a hyphen attaches to another number belongs to a score: 3-2.
-    is_score = not comparison.claim.number_boundaries.isdisjoint((number.start - 1, number.end + 1))
+    edges = {edge for _, word, _ in comparison.claim.numbers for edge in (word.start, word.end)}
+    is_score = not edges.isdisjoint((number.start - 1, number.end + 1))
     others = _other_words().get(number.value, ()) if number.kind == "plain" and not is_score else ()
     if any(key in evidence.positions for key in others):
         return True
@@ -200,22 +201,20 @@ def _is_same_share(comparison: Comparison, at: int) -> bool:
 
 
 def _absent_number(comparison: Comparison, number: Number) -> RawFinding:
-    claim = comparison.claim
+    claim, evidence = comparison.claim, comparison.evidence
     at = claim.index_by_start[number.start]
     word = claim.words[at]
     after = next(claim.words_after(at, 1), None)
     if after and after.start in comparison.missing_starts and number.kind == "plain":
         return (comparison.absence(claim.quote(word, after), None), (word, after))
-    claimed = claim.quote(word)
-    nearest = _nearest_number(comparison, at)
-    if nearest is None:
-        tail = ", which has no numbers"
-    else:
-        text, start, end = comparison.evidence.text, nearest.start, nearest.end
+    claimed, tail = claim.quote(word), ", which has no numbers"
+    if evidence.numbers:
+        nearest = _nearest_number(comparison, at, number)
+        start, end = nearest.start, nearest.end
         if nearest.value == number.value or nearest.kind != number.kind:  # only the sign differs
             claimed = shorten_quote(claim.text, *span_with_sign(claim.text, number))
-            start, end = span_with_sign(text, nearest)
-        tail = f"; nearest: {_quote_words(shorten_quote(text, start, end))}"
+            start, end = span_with_sign(evidence.text, nearest)
+        tail = f"; nearest: {_quote_words(shorten_quote(evidence.text, start, end))}"
     return (f"{_quote_words(claimed)} is not in the {comparison.evidence_name}{tail}", (word,))
 
 
@@ -224,36 +223,29 @@ def _quote_words(text: str) -> str:
     return f"'{text}'" if text[:1].isalpha() else text
 
 
-def _nearest_number(comparison: Comparison, at: int) -> Number | None:
-    """Return the number of the evidence that best corresponds to a number of the claim.
-
-    ``at`` is the index of the number in the claim.
+def _nearest_number(comparison: Comparison, at: int, number: Number) -> Number:
+    """Return the number of the evidence that best corresponds to the word of the claim at index ``at``.
 
     The criteria, in this order, are shared neighbouring words, absence from the claim, the same kind, and a small
-    difference of the values.
+    difference of the values. The core sentence and then the window come first, if they have numbers.
     """
-    number = comparison.claim.words[at].number
-    if number is None or not comparison.evidence.numbers:
-        return None
-    neighbours = _neighbours(comparison.claim, at)
-    for passage in (comparison.core, comparison.window, comparison.evidence):
-        if passage.numbers:
-            _, _, nearest = min(
-                passage.numbers,
-                key=lambda found: (
-                    -len(neighbours & _neighbours(passage, found[0])),
-                    found[1].key in comparison.claim.number_keys,
-                    found[2].kind != number.kind,
-                    abs(found[2].value - number.value),
-                ),
-            )
-            return nearest
-    return None
 
+    def neighbours(passage: Passage, at: int) -> set[str]:
+        return {word.key for word in (*passage.words[max(0, at - 1) : at], *passage.words[at + 1 : at + 2])}
 
-def _neighbours(passage: Passage, at: int) -> set[str]:
-    """Return the keys of the words directly before and after an index."""
-    return {word.key for word in (*passage.words[max(0, at - 1) : at], *passage.words[at + 1 : at + 2])}
+    passages = (comparison.core, comparison.window, comparison.evidence)
+    passage = next(passage for passage in passages if passage.numbers)
+    around, claimed = neighbours(comparison.claim, at), {word.key for _, word, _ in comparison.claim.numbers}
+    _, _, nearest = min(
+        passage.numbers,
+        key=lambda found: (
+            -len(around & neighbours(passage, found[0])),
+            found[1].key in claimed,
+            found[2].kind != number.kind,
+            abs(found[2].value - number.value),
+        ),
+    )
+    return nearest
 
 
 # Negations and opposites.
@@ -351,37 +343,24 @@ Phrase = tuple[Word, ...]
 
 def siblings(comparison: Comparison) -> Iterator[RawFinding]:
     """Yield words that the core sentence replaces by an alternative, such as "June" by "May"."""
-    for at, word in enumerate(comparison.claim.words):
-        if not word.content or word.key in comparison.core.keys:
+    claim, core = comparison.claim, comparison.core
+    candidates = [(at, word) for at, word in enumerate(core.words) if word.content and word.key not in claim.keys]
+    for at, word in enumerate(claim.words):
+        if not word.content or word.key in core.keys:
             continue
-        groups = [group for form in _forms(comparison.claim.lower(word)) for group in _siblings().get(form, ())]
-        other = _sibling(comparison, at, groups) if groups else None
-        if other is not None:
-            pair = comparison.claim.quote(word), comparison.core.quote(other)
-            describe = comparison.absence if word.start in comparison.missing_starts else comparison.contrast
-            yield describe(*pair), (word,)
+        before = claim.key_at(at - 1)
+        for group in (group for form in _forms(claim.lower(word)) for group in _siblings().get(form, ())):
+            alternatives = [found for found in candidates if not group.isdisjoint(_forms(core.lower(found[1])))]
+            if alternatives:
+                # An alternative after the same word, or else the first one.
+                _, other = min(alternatives, key=lambda at: (at[0] == 0 or core.key_at(at[0] - 1) != before, at[0]))
+                describe = comparison.absence if word.start in comparison.missing_starts else comparison.contrast
+                yield describe(claim.quote(word), core.quote(other)), (word,)
+                break
 
 
 def _forms(text: str) -> tuple[str, ...]:
     return (text, text[:-1]) if text.endswith("s") else (text,)
-
-
-def _sibling(comparison: Comparison, at: int, groups: Sequence[frozenset[str]]) -> Word | None:
-    """Return a word of the same group that occurs in the core sentence but not in the claim, or None."""
-    core, before = comparison.core, comparison.claim.key_at(at - 1)
-    candidates = [
-        (at, word) for at, word in enumerate(core.words) if word.content and word.key not in comparison.claim.keys
-    ]
-    for group in groups:
-        alternatives = [
-            (at, word) for at, word in candidates if any(form in group for form in _forms(core.lower(word)))
-        ]
-        if alternatives:
-            return min(
-                alternatives,
-                key=lambda found: (found[0] == 0 or core.key_at(found[0] - 1) != before, found[0]),
-            )[1]
-    return None
 
 
 def names_missing(comparison: Comparison) -> Iterator[RawFinding]:

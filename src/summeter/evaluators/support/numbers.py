@@ -112,8 +112,6 @@ def _spoken_value(words: list[str]) -> float | None:
     total = current = 0.0
     last = ""
     for word in words:
-        if word == "and":
-            continue
         if last in _ORDINALS:
             return None
         if word in _SCALES:
@@ -162,12 +160,12 @@ def _is_scaled(match: re.Match[str], text: str) -> bool:
 def _from_digits(match: re.Match[str], text: str) -> list[Number]:
     start, end = match.start(), match.end("ordinal" if match["ordinal"] else "digits")
     written = match["digits"]
-    if " , " in written and _MONTH_BEFORE.search(text, max(0, start - 15), start):  # May 5 , 200 men
+    follows_month = _MONTH_BEFORE.search(text, max(0, start - 15), start)
+    if " , " in written and follows_month:  # May 5 , 200 men
         matches = re.finditer(r"\d+", written)
         return [Number(float(match.group()), start + match.start(), start + match.end(), "plain") for match in matches]
     value = float(re.sub(r"[,\s]", "", written))
-    dated = _MONTH_BEFORE.search(text, max(0, start - 15), start) or _MONTH_AFTER.match(text, end)
-    if match["ordinal"] and value in (1, 2) and not dated:
+    if match["ordinal"] and value in (1, 2) and not (follows_month or _MONTH_AFTER.match(text, end)):
         return []  # "first" and "second" are words
     if _is_scaled(match, text):
         value, end = value * _SCALES[match["scale"].lower()], match.end("scale")
@@ -177,51 +175,43 @@ def _from_digits(match: re.Match[str], text: str) -> list[Number]:
 
 
 def _from_words(match: re.Match[str], text: str) -> list[Number]:
-    spoken = match["spoken"]
-    pieces = list(re.finditer(r"[A-Za-z]+", spoken))
+    pieces = [piece for piece in re.finditer(r"[A-Za-z]+", match["spoken"]) if piece.group().lower() != "and"]
     value = _spoken_value([piece.group().lower() for piece in pieces])
-    base = match.start()
+    start, end = match.span()
     if value is not None:
-        end = match.end()
         if match["and_half"]:
             value = (value + 0.5) * _SCALES.get((match["half_scale"] or "").lower(), 1.0)
-        return [Number(value, base, end, _kind(text, base, end))]
-    parts = []
-    for piece in pieces:
-        word = piece.group().lower()
-        if word != "and":
-            start, end = base + piece.start(), base + piece.end()
-            parts.append(Number(_spoken_value([word]) or 0.0, start, end, _kind(text, start, end)))
-    return parts
+        return [Number(value, start, end, _kind(text, start, end))]
+    spans = [(start + piece.start(), start + piece.end()) for piece in pieces]
+    return [
+        Number(_spoken_value([piece.group().lower()]) or 0.0, *span, _kind(text, *span))
+        for piece, span in zip(pieces, spans, strict=True)
+    ]
 
 
-def _from_parts(match: re.Match[str], text: str) -> list[Number]:
-    """Return the number for a fraction in words ("two thirds").
-
-    Two numbers are returned for "two third places".
-    """
-    over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
+def _numbers_of(match: re.Match[str], text: str) -> list[Number]:
     start, end = match.span()
-    if (over > 1) != bool(match["plural"]):
+    if match["digits"]:
+        return _from_digits(match, text)
+    if match["spoken"]:
+        alone = match["spoken"].lower() == "one" and not match["and_half"]
+        return [] if alone else _from_words(match, text)
+    if match["hour"]:
+        hour, minute = (Number(float(match[group]), *match.span(group), "plain") for group in ("hour", "minute"))
+        return [hour, minute] if minute.value else [hour._replace(end=end)]  # 8.00pm equals 8pm
+    if match["parts"]:  # two thirds, but two third places has two numbers
+        over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
+        if (over > 1) == bool(match["plural"]):
+            return [Number(over / under, start, end, "plain")]
         spans = ((over, match.span("parts")), (under, match.span("of_parts")))
         return [Number(float(value), *span, _kind(text, *span)) for value, span in spans if value > 1 or over > 1]
-    return [Number(over / under, start, end, "plain")]
-
-
-def _from_other(match: re.Match[str], text: str) -> list[Number]:
-    """Return the number for a decade, a fraction with digits, a half of a scale, or a multiple.
-
-    An example of a multiple is "twice".
-    """
-    start, end = match.span()
     if match["decade"]:
         written = match["decade"]
-        value = float(written) if written.isdigit() else 1900.0 + float(written[1:])
-        return [Number(value, start, end, "decade")]
-    for group in ("short", "named"):
-        if match[group]:
-            value = 1900.0 + float(match[group]) if group == "short" else float(_DECADES[match[group].lower()])
-            return [Number(value, match.start(group), end, "decade")]
+        return [Number(float(written) if written.isdigit() else 1900.0 + float(written[1:]), start, end, "decade")]
+    if match["short"]:
+        return [Number(1900.0 + float(match["short"]), match.start("short"), end, "decade")]
+    if match["named"]:
+        return [Number(float(_DECADES[match["named"].lower()]), match.start("named"), end, "decade")]
     if match["numerator"]:
         return [Number(float(match["numerator"]) / float(match["denominator"]), start, end, "plain")]
     if match["part"]:
@@ -231,20 +221,6 @@ def _from_other(match: re.Match[str], text: str) -> list[Number]:
     else:
         value = _SCALES[match["halved"].lower()] / 2
     return [Number(value, start, end, _kind(text, start, end))]
-
-
-def _numbers_of(match: re.Match[str], text: str) -> list[Number]:
-    if match["digits"] is not None:
-        return _from_digits(match, text)
-    if match["spoken"] is not None:
-        alone = match["spoken"].lower() == "one" and not match["and_half"]
-        return [] if alone else _from_words(match, text)
-    if match["hour"] is not None:
-        hour, minute = float(match["hour"]), float(match["minute"])
-        if not minute:  # 8.00pm equals 8pm
-            return [Number(hour, match.start(), match.end(), "plain")]
-        return [Number(hour, *match.span("hour"), "plain"), Number(minute, *match.span("minute"), "plain")]
-    return _from_parts(match, text) if match["parts"] is not None else _from_other(match, text)
 
 
 def span_with_sign(text: str, number: Number) -> tuple[int, int]:
@@ -282,7 +258,12 @@ def shares(text: str) -> list[Number]:
     >>> shares("the third quarter, the second half")
     []
     """
-    halves = [half for match in _PART.finditer(text) if (half := _half_or_quarters(match))]
+    halves = []
+    for match in _PART.finditer(text):  # but a period or a place is no share ("the third quarter")
+        part, before = match["part"].lower().rstrip("s"), (match["before"] or "").lower()
+        if times := _QUARTERS.get(before, 0) if part == "quarter" else int(before not in _PERIODS):
+            start = match.start() if before == "three" else match.start("part")
+            halves.append(Number(_PARTS[part] * times, start, match.end(), "plain"))
     all_numbers = numbers(text)
     stated = [number._replace(value=number.value / 100) for number in all_numbers if number.kind == "percent"]
     stated += [number for number in all_numbers if number.kind == "plain" and 0 < number.value < 1]
@@ -296,14 +277,6 @@ def shares(text: str) -> list[Number]:
         and _OF.fullmatch(text, part.end, whole.start)
     ]
     return [*halves, *stated, *ratios]
-
-
-def _half_or_quarters(match: re.Match[str]) -> Number | None:
-    """Return a half or quarters of a whole, or None for a period or a place ("the third quarter")."""
-    part, before = match["part"].lower().rstrip("s"), (match["before"] or "").lower()
-    times = _QUARTERS.get(before, 0) if part == "quarter" else int(before not in _PERIODS)
-    start = match.start() if before == "three" else match.start("part")
-    return Number(_PARTS[part] * times, start, match.end(), "plain") if times else None
 
 
 def numbers(text: str) -> list[Number]:

@@ -5,7 +5,7 @@ character.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -92,10 +92,10 @@ class Word(NamedTuple):
     key: str
     start: int
     end: int
-    content: bool
-    capital: bool
-    number: Number | None
-    negation: bool
+    content: bool = True
+    capital: bool = False
+    number: Number | None = None
+    negation: bool = False
 
 
 _VOWEL = re.compile(r"[aeiouy]")
@@ -159,25 +159,23 @@ _MINUTES = 60
 _ORDINALS = {"1st": "first", "2nd": "second"}  # numbers() does not return these
 
 
-def _sign_before(text: str, number: Number) -> list[Word]:
-    """Return the currency sign before a number as a function word, so that "5 pounds" matches "£5"."""
-    money = _MONEY.search(text, max(0, number.start - 2), number.start) if number.kind == "currency" else None
-    if money is None:
-        return []
-    name = MONEY[money.group()[0]]
-    return [_make_word(stem(name), money.start(), money.start() + 1, content=False)]
+def _with_signs(text: str, number: Number) -> list[Word]:
+    """Return a number and its sign as words, so that "£5" matches "5 pounds" and "14%" matches "14 per cent".
 
-
-def _sign_after(text: str, number: Number) -> list[Word]:
-    """Return the percent sign, "am" or "pm" after a number as one word.
-
-    As a result, "14%" matches "14 per cent".
+    A currency sign is a function word before the number; the percent sign, "am" and "pm" are words after it.
     """
+    key = number_key(number.value) + ("s" if number.kind == "decade" else "")
+    word = Word(key, number.start, number.end, number=number)
+    if number.kind == "currency":
+        money = _MONEY.search(text, max(0, number.start - 2), number.start)
+        if money:
+            name = MONEY[money.group()[0]]
+            return [Word(stem(name), money.start(), money.start() + 1, content=False), word]
     if number.kind == "percent":
         sign = PERCENT.match(text, number.end)
-        return [_make_word(stem("percent"), *sign.span("sign"))] if sign else []
+        return [word, Word(stem("percent"), *sign.span("sign"))] if sign else [word]
     sign = _HALF_OF_DAY.match(text, number.end) if number.value < _MINUTES else None
-    return [_make_word(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []
+    return [word, Word(sign["half"].lower() + "m", *sign.span("sign"))] if sign else [word]
 
 
 _BEFORE_MONTH = frozenset(("in", "of", "last", "since", "by", "early", "late", "until"))
@@ -211,10 +209,6 @@ def _word(text: str, tokens: list[TextSpan], i: int) -> Word:
     )
 
 
-def _make_word(key: str, start: int, end: int, *, content: bool = True, number: Number | None = None) -> Word:
-    return Word(key, start, end, content, capital=False, number=number, negation=False)
-
-
 def analyse(text: str) -> list[Word]:
     """Return the words of a text in order.
 
@@ -239,14 +233,12 @@ def analyse(text: str) -> list[Word]:
                 analysed.append(_word(text, tokens, i))
             continue
         if number is not last_number:
-            key = number_key(number.value) + ("s" if number.kind == "decade" else "")
-            word = _make_word(key, number.start, number.end, number=number)
-            analysed += [*_sign_before(text, number), word, *_sign_after(text, number)]
+            analysed += _with_signs(text, number)
             at, last_number = analysed[-1].end, number
         if token.end > max(at, number.end):  # the kg of 105kg
             unit = "".join(piece.text for piece in words(text[at : token.end]))
             if unit:
-                analysed.append(_make_word(stem(unit), at, token.end, content=len(unit) > 1))
+                analysed.append(Word(stem(unit), at, token.end, content=len(unit) > 1))
     return analysed
 
 
@@ -290,16 +282,6 @@ class Passage:
     def shares(self) -> list[Number]:
         """The numbers that state a share of a whole."""
         return shares(self.text)
-
-    @cached_property
-    def number_keys(self) -> frozenset[str]:
-        """The keys of the numbers."""
-        return frozenset(word.key for _, word, _ in self.numbers)
-
-    @cached_property
-    def number_boundaries(self) -> frozenset[int]:
-        """The starts and ends of the numbers in the text."""
-        return frozenset(edge for _, word, _ in self.numbers for edge in (word.start, word.end))
 
     def quote(self, first: Word, last: Word | None = None) -> str:
         """Return the text from one word to another as written, shortened if the text is long."""
@@ -400,46 +382,20 @@ class Evidence(Passage):
         return self.words[self.bounds[first] : self.bounds[last]]
 
 
-def _fill_gaps(sentences: Sequence[tuple[int, int]], length: int) -> tuple[tuple[int, int], ...]:
-    """Return the spans and the gaps between them, so that each word is in a sentence.
-
-    Raises ValueError if a span overlaps the previous one or ends after the text.
-    """
-    covered: list[tuple[int, int]] = []
-    at = 0
-    for start, end in sentences:
-        if start < at or end < start or end > length:
-            raise ValueError(
-                f"sentence {start}-{end} overlaps the previous sentence or leaves the text of length {length}"
-            )
-        if start > at:
-            covered.append((at, start))
-        covered.append((start, end))
-        at = end
-    if at < length:
-        covered.append((at, length))
-    return tuple(covered)
-
-
 def index_text(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
     """Index a text.
 
     ``sentences`` are the spans of the sentences in code points, in order. A gap between them counts as a sentence if it
     contains a word. Raises ValueError if spans overlap or end after the text.
     """
-    spans = _fill_gaps(sentences, len(text))
+    edges = [0, *(edge for span in sentences for edge in span), len(text)]
+    if edges != sorted(edges):
+        raise ValueError(f"a sentence overlaps the previous one or leaves the text of {len(text)} characters")
     words = analyse(text)
-    nonempty_spans: list[tuple[int, int]] = []
-    bounds: list[int] = []
-    at = 0
-    for span in spans:
-        first = at
-        while at < len(words) and words[at].start < span[1]:
-            at += 1
-        if at > first:
-            nonempty_spans.append(span)
-            bounds.append(first)
-    bounds.append(len(words))
+    spans = list(pairwise(edges))
+    starts = [word.start for word in words]
+    counts = [bisect_left(starts, end) for _, end in spans]  # number of words before the end of each span
+    filled = [(span, first) for span, first, last in zip(spans, [0, *counts], counts, strict=False) if first < last]
     positions: dict[str, list[int]] = defaultdict(list)
     for i, word in enumerate(words):
         positions[word.key].append(i)
@@ -452,9 +408,9 @@ def index_text(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
             relatives[key[:PREFIX]].append(key)
     return Evidence(
         text=text,
-        sentences=tuple(nonempty_spans),
+        sentences=tuple(span for span, _ in filled),
         words=tuple(words),
-        bounds=tuple(bounds),
+        bounds=(*(first for _, first in filled), len(words)),
         positions=dict(positions),
         pairs=dict(pairs),
         relatives={prefix: tuple(keys) for prefix, keys in relatives.items()},
