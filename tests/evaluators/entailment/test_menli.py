@@ -95,10 +95,9 @@ def test_summaries_without_both_scores_are_skipped() -> None:
 def test_scores_that_cannot_be_scaled_are_skipped() -> None:
     (row,) = combined({"a": (0.1, 0.9)})
     assert (row.status, row.value) == ("skipped", None)
-    assert row.reason == "only one summary has both scores, so they cannot be scaled"
     rows = combined({"a": (0.1, 0.9), "b": (0.1, 0.8)})
     assert {row.status for row in rows} == {"skipped"}
-    assert rows[0].reason == "all 2 summaries have the same score by menli, so it cannot be scaled"
+    assert rows[0].reason == "the scores by menli do not differ, so they cannot be scaled"
     assert {row.status for row in combined({"a": (None, 0.9), "b": (None, 0.8)})} == {"skipped"}
 
 

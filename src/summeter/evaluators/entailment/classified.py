@@ -8,7 +8,7 @@ from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.entailment.premises import Floats
 from summeter.evaluators.entailment.reasons import rounded
 from summeter.models.networks import CountTokens, Framing, Network, TokenLimit
-from summeter.records import Judgment
+from summeter.records import Judgment, count
 from summeter.text.spans import TextSpan, evidence
 
 
@@ -57,7 +57,6 @@ def over_sentences(
     The value is the mean or, if `pool` is "min", the minimum.
     """
     value, weakest = float(best.mean() if pool == "mean" else best.min()), rounded(float(best.min()), threshold)
-    count = "1 sentence" if len(best) == 1 else f"{len(best)} sentences"
-    chunk_count = "1 chunk" if len(chunks) == 1 else f"{len(chunks)} chunks"
-    reason = f"{pool} over {count}, each at the best of {chunk_count}; lowest {weakest}"
+    sentences, among = count(len(best), "sentence"), count(len(chunks), "chunk")
+    reason = f"{pool} over {sentences}, each at the best of {among}; lowest {weakest}"
     return builder.ok(builder.evaluator.aspects[0], value=value, label=int(value >= threshold), reason=reason)

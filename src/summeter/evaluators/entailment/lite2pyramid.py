@@ -211,17 +211,12 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Con
     try:
         lists = _LISTS.validate_json(file.text)
     except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            raise InputError.at(file.path, f"cannot be read as content units: {first['msg']}") from error
-        if not first["loc"]:
-            why = "is not a JSON object with a list of units for each document id"
-            raise InputError.at(file.path, why) from error
+        field = str(next(iter(error.errors()[0]["loc"]), "")) or None
         why = (
-            'is not a list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": '
-            "lists with one tag per word}"
+            "must be a JSON object with a list of units for each document id. A unit is a text, "
+            '{"text": ..., "weight": a number above 0}, or {"words": [...], "frames": lists with one tag per word}'
         )
-        raise InputError.at(file.path, why, field=str(first["loc"][0])) from error
+        raise InputError.at(file.path, why, field=field) from error
     units: dict[str, list[ContentUnit]] = {}
     for document, entries in lists.items():
         of_document = units.setdefault(document, [])

@@ -198,11 +198,7 @@ class MenliCombined(DerivedEvaluator):
         scales = [(min(column), max(column)) for column in zip(*both, strict=True)]
         names = [member.name for member in self.members]
         flat = [name for name, (low, high) in zip(names, scales, strict=False) if low == high]
-        unscaled = None
-        if len(both) == 1:
-            unscaled = "only one summary has both scores, so they cannot be scaled"
-        elif flat:
-            unscaled = f"all {len(both)} summaries have the same score by {flat[0]}, so it cannot be scaled"
+        unscaled = f"the scores by {flat[0]} do not differ, so they cannot be scaled" if flat else None
         for (item, by_member), (nli, other) in zip(judged, scores, strict=True):
             missing = [
                 f"{each.member.name} gave no score: {each.reason}" for each in (nli, other) if each.value is None

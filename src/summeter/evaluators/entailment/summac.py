@@ -16,7 +16,7 @@ from summeter.evaluators.entailment.convolution import SCRIPT, WEIGHTS, Convolut
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, fitted
 from summeter.evaluators.entailment.reasons import TELLING, against, shares
 from summeter.models.fitted import DataFile
-from summeter.records import Document, Item, Judgment
+from summeter.records import Document, Item, Judgment, count
 from summeter.text.spans import Splitter, TextSpan, evidence, paragraph_spans, sentence_spans
 
 Grain = Literal["sentence", "2sents", "paragraph", "mixed", "document"]
@@ -74,19 +74,17 @@ class SummaC(Evaluator):
                 f"granularity {self.granularity!r} is invalid: use one of {', '.join(Grain.__args__)} for the "  # type: ignore[attr-defined]
                 "document, and after a hyphen sentence, paragraph or document for the summary"
             )
+        if self.method == "zs" and self.weights is not None:
+            raise ValueError("weights requires method=conv. Remove weights, or set method=conv")
         if self.method == "conv" and self.weights is None:
             raise ValueError(
                 "method=conv needs trained weights. Set weights=FILE (scripts/train_summac.py trains them on labelled "
                 "summaries), or method=zs"
             )
-        if self.method == "zs" and self.weights is not None:
-            raise ValueError("weights requires method=conv. Remove weights, or set method=conv")
-        if self.method == "conv" and self.labels != "e":
-            raise ValueError(
-                "labels requires method=zs. The weights of method=conv define which probabilities are counted"
-            )
-        if self.method == "conv" and self.nearest is not None:
-            raise ValueError("nearest requires method=zs. method=conv uses the probabilities of all passages")
+        # The weights define which probabilities are counted, and those of all passages are.
+        for name, changed in (("labels", self.labels != "e"), ("nearest", self.nearest is not None)):
+            if self.method == "conv" and changed:
+                raise ValueError(f"{name} requires method=zs")
         return self
 
     @property
@@ -149,12 +147,11 @@ class SummaC(Evaluator):
         else:
             value = convolution.probability(list(map(convolution.score, tables[: len(scored)])))
         weakest = values.index(min(values))
-        count = "1 passage" if len(scored) == 1 else f"{len(scored)} passages"
         overall = builder.ok(
             FAITHFULNESS,
             value=value,
             label=int(value >= self.threshold),
-            reason=f"{count} of the summary judged; lowest {values[weakest]:.2f}",
+            reason=f"{count(len(scored), 'passage')} of the summary judged; lowest {values[weakest]:.2f}",
             evidence=evidence([scored[weakest]], "summary"),
         )
         return [overall, *of_sentences]

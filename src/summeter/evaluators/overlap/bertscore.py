@@ -13,7 +13,7 @@ from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, basel
 from summeter.evaluators.overlap.greedy import IDF_COUNTS, IDF_SCRIPT, Frequencies, Greedy, greedy
 from summeter.models.fitted import DataFile
 from summeter.models.networks import CountLayers, Encode, Network, TokenStates
-from summeter.records import Document, Item, Judgment
+from summeter.records import Document, Item, Judgment, count
 from summeter.text.spans import TextSpan, evidence
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
@@ -81,7 +81,7 @@ class BertScore(Evaluator):
         scores = [(match.precision, match.recall, match.f1) for match in matches]
         if base is not None:
             scores = [base.rescaled(score) for score in scores]
-        reason = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
+        reason = f"best of {count(len(matches), 'reference')}"
         if candidate.truncated or any(reference.truncated for reference in references):
             reason += "; texts were truncated to the encoder's limit"
         return [

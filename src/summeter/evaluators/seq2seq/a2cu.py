@@ -12,14 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import (
-    Checkpoint,
-    Choices,
-    Evaluator,
-    Prepared,
-    Role,
-    Tools,
-)
+from summeter.evaluators.base import Checkpoint, Choices, Evaluator, Prepared, Role, Tools
 from summeter.models.networks import Classify, Framing, Generate, Generation, softmax
 from summeter.records import Claim, Document, Item, Judgment, KeyFacts, digest
 
@@ -103,13 +96,10 @@ class A2CU(Evaluator):
         judgments = []
         if "recall" in self.measures:
             list_id = KeyFacts.of(prepared.data["key_facts"], "reference").id
-            for at, share in enumerate(np.concatenate(matched)):
-                fields: dict[str, Any] = {
-                    "value": float(share),
-                    "label": int(share > THRESHOLD),
-                    "reason": _says(share),
-                }
-                judgments.append(builder.ok(RECALL, "key_fact", at, list_id=list_id, **fields))
+            judgments += [
+                builder.ok(RECALL, "key_fact", at, list_id=list_id, **_verdict(share))
+                for at, share in enumerate(np.concatenate(matched))
+            ]
         if {"precision", "f1"} & set(self.measures):
             (claims,) = await self._written([item.summary.text], tools)
             by_reference = [await self._matched(reference, claims, tools) for reference in item.references]
@@ -122,9 +112,8 @@ class A2CU(Evaluator):
             values["f1"] = [2 * precision * recall / (precision + recall + 1e-10) for precision, recall in both]
             # Each unit of the summary, with its highest probability over the references.
             for at, (text, share) in enumerate(zip(claims, np.max(np.stack(by_reference), axis=0), strict=True)):
-                fields = {"value": float(share), "label": int(share > THRESHOLD), "reason": _says(share)}
                 about = {"list_id": digest(claims, 12), "claim": Claim(text=text)}
-                judgments.append(builder.ok(PRECISION, "claim", at, **fields, **about))
+                judgments.append(builder.ok(PRECISION, "claim", at, **_verdict(share), **about))
         for number, measure in enumerate(self.measures):
             aspect, of_references = ASPECTS[measure], values[measure]
             if not of_references:
@@ -155,5 +144,8 @@ def _share(matched: NDArray[np.float64]) -> float:
     return float(np.mean(matched > THRESHOLD))
 
 
-def _says(share: float) -> str:
-    return f"{'contained' if share > THRESHOLD else 'not contained'} (probability {share:.2f})"
+def _verdict(share: float) -> dict[str, Any]:
+    """Return the fields of the judgment of a unit from the probability that the other text contains it."""
+    contained = bool(share > THRESHOLD)
+    reason = f"{'contained' if contained else 'not contained'} (probability {share:.2f})"
+    return {"value": float(share), "label": int(contained), "reason": reason}

@@ -27,7 +27,8 @@ _WORDS: Mapping[Direction, str] = {
     "hyp-ref": "per token of the reference, given the summary",
     "hyp": "per token of the summary, without a source",
 }
-_AGAINST_REFERENCES = frozenset({"ref-hyp", "hyp-ref", "avg", "harm"})
+_BOTH: tuple[Direction, Direction] = ("ref-hyp", "hyp-ref")
+"""The directions that `avg` and `harm` combine."""
 LONGEST = 1024
 """Maximum number of tokens of each text."""
 
@@ -90,23 +91,24 @@ class BartScore(Evaluator):
         network = tools.network("bartscore")
         builder = self.builder(item, prepared, tools, model=network.id)
         references, summary = item.references, item.summary.text
-        pairs_of: dict[Direction, list[tuple[str, str]]] = {}
-        for direction in self.directions:
-            if direction in _AGAINST_REFERENCES and references:
-                if direction != "hyp-ref":
-                    pairs_of["ref-hyp"] = [(text, summary) for text in references]
-                if direction != "ref-hyp":
-                    pairs_of["hyp-ref"] = [(summary, text) for text in references]
-            elif direction == "src-hyp":
-                pairs_of[direction] = [(item.document.text, summary)]
-            elif direction == "hyp":
-                pairs_of[direction] = [("", summary)]
+        all_pairs: dict[Direction, list[tuple[str, str]]] = {
+            "src-hyp": [(item.document.text, summary)],
+            "ref-hyp": [(text, summary) for text in references],
+            "hyp-ref": [(summary, text) for text in references],
+            "hyp": [("", summary)],
+        }
+        pairs_of = {
+            one: all_pairs[one]
+            for direction in self.directions
+            for one in ((direction,) if direction in all_pairs else _BOTH)
+            if all_pairs[one]
+        }
         framing = Framing(limit=LONGEST, marks=self.variant == "legacy")
         requests = [ScoreTarget(*pair, framing) for pairs in pairs_of.values() for pair in pairs]
         scores = iter(await network.ask(requests))
         aggregate = max if self.references == "max" else np.mean
         values = {direction: float(aggregate([next(scores) for _ in pairs])) for direction, pairs in pairs_of.items()}
-        if references and {"avg", "harm"} & set(self.directions):
+        if values.keys() >= set(_BOTH):
             precision, recall = values["ref-hyp"], values["hyp-ref"]
             values["avg"] = (precision + recall) / 2
             # Both are 0 only if the network is certain of every token.
@@ -122,7 +124,7 @@ class BartScore(Evaluator):
                 reason = f"{formula} of precision {values['ref-hyp']:.2f} and recall {values['hyp-ref']:.2f}"
             else:
                 reason = f"probability {math.exp(value):.3g} {_WORDS[direction]} (geometric mean)"
-                if direction in _AGAINST_REFERENCES and len(references) > 1:
+                if direction in _BOTH and len(references) > 1:
                     reason += f"; {self.references} of {len(references)} references"
             judgments.append(builder.ok(aspect, value=value, reason=reason))
         return judgments

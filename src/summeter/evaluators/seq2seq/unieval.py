@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Choices, Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.models.networks import FirstWord, Framing, Network
-from summeter.records import Item, Judgment
+from summeter.records import Item, Judgment, count
 from summeter.text.spans import Splitter, SummarySentences, evidence
 
 if TYPE_CHECKING:
@@ -130,13 +130,12 @@ class UniEval(Evaluator):
             scored = answers[: sentences.scored]
             value, weakest = float(scored.mean()), int(scored.argmin())
             values[dimension] = value
-            count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
             judgments.append(
                 builder.ok(
                     dimension,
                     value=value,
                     label=int(value >= self.threshold),
-                    reason=f"mean of {count}; lowest {scored[weakest]:.2f}",
+                    reason=f"mean of {count(len(scored), 'sentence')}; lowest {scored[weakest]:.2f}",
                     evidence=evidence([sentences.spans[weakest]], "summary"),
                 )
             )

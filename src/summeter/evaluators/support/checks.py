@@ -519,7 +519,7 @@ def reasons_for(comparison: Comparison, *, supported: bool) -> tuple[str, ...]:
     """
     if not supported:
         texts = [finding.text for finding in comparison.findings] or [_unrelated_words(comparison)]
-        return tuple(_truncate(text) for text in texts[:MAX_REASONS])
+        return tuple(shorten_reason(text) for text in texts[:MAX_REASONS])
     cautions = [CAUTION + finding.text for finding in comparison.findings if _needs_caution(finding, comparison)]
     if any(finding.kind in ("number", "sibling", "name", "missing") for finding in comparison.findings):
         speaks_for = "the other content words found here"
@@ -527,7 +527,7 @@ def reasons_for(comparison: Comparison, *, supported: bool) -> tuple[str, ...]:
         speaks_for = "copied word for word from here"
     else:
         speaks_for = "all content words found here"
-    return tuple(_truncate(text) for text in (*cautions[: MAX_REASONS - 1], speaks_for))
+    return tuple(shorten_reason(text) for text in (*cautions[: MAX_REASONS - 1], speaks_for))
 
 
 def _needs_caution(finding: Finding, comparison: Comparison) -> bool:
@@ -556,5 +556,6 @@ def _unrelated_words(comparison: Comparison) -> str:
     return f"its words occur in the {comparison.evidence_name}, but not in this combination"
 
 
-def _truncate(text: str) -> str:
+def shorten_reason(text: str) -> str:
+    """Return a reason, with an ellipsis at its end if it is longer than MAX_REASON_LENGTH."""
     return text if len(text) <= MAX_REASON_LENGTH else text[: MAX_REASON_LENGTH - 1].rstrip() + "…"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.evaluators.support.checks import MAX_REASON_LENGTH
+from summeter.evaluators.support.checks import shorten_reason
 from summeter.evaluators.support.key_facts import key_facts as select_key_facts
 from summeter.evaluators.support.scorer import THRESHOLD, ClaimSupport, LexicalScorer
 from summeter.evaluators.support.words import index_text
@@ -98,37 +98,31 @@ class Support(Evaluator):
             _judgment(builder, "completeness", ("key_fact", position), fact, "summary", list_id=facts.id)
             for position, fact in enumerate(fact_support)
         ]
-        conciseness = [self._best_fact(builder, position, facts, fact_support) for position in range(len(spans))]
+        conciseness = []
+        for position, (text, span) in enumerate(zip(item.sentences, item.summary.sentences, strict=True)):
+            # The fact that the sentence conveys best, alone or together with other sentences.
+            alone = scorer.probabilities(facts.texts, index_text(text, [(0, len(text))]))
+            together = [
+                fact.probability if any(span.start < end and start < span.end for start, end in fact.evidence) else None
+                for fact in fact_support
+            ]
+            candidates = [
+                (probability, -number)
+                for probabilities in (alone, together)
+                for number, probability in enumerate(probabilities)
+                if probability is not None
+            ]
+            if not candidates:
+                why = "no key fact has words to compare"
+                conciseness.append(builder.failed("conciseness", "skipped", why, "sentence", position))
+                continue
+            probability, negative = max(candidates)
+            conveyed = probability >= THRESHOLD
+            outcome = "conveys key fact" if conveyed else "conveys no key fact; nearest:"
+            reason = shorten_reason(f"{outcome} {1 - negative} ({facts.texts[-negative]})")
+            fields = {"value": probability, "label": int(conveyed), "reason": reason}
+            conciseness.append(builder.ok("conciseness", "sentence", position, **fields))
         return [*faithfulness, *completeness, *conciseness]
-
-    def _best_fact(
-        self, builder: JudgmentBuilder, position: int, facts: KeyFacts, fact_support: Sequence[ClaimSupport]
-    ) -> Judgment:
-        """Find the key fact that a sentence conveys best, alone or together with other sentences."""
-        text, span = builder.item.sentences[position], builder.item.summary.sentences[position]
-        scorer = LexicalScorer("summary", base_rate=self.base_rate)
-        alone = scorer.probabilities(facts.texts, index_text(text, [(0, len(text))]))
-        together = [
-            fact.probability if any(span.start < end and start < span.end for start, end in fact.evidence) else None
-            for fact in fact_support
-        ]
-        candidates = [
-            (probability, -number)
-            for probabilities in (alone, together)
-            for number, probability in enumerate(probabilities)
-            if probability is not None
-        ]
-        if not candidates:
-            return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", position)
-        probability, negative = max(candidates)
-        conveyed = probability >= THRESHOLD
-        outcome = f"conveys key fact {1 - negative}" if conveyed else f"conveys no key fact; nearest: {1 - negative}"
-        fact, room = facts.texts[-negative], MAX_REASON_LENGTH - len(outcome) - 3
-        if len(fact) > room:
-            shortened = fact[:room]  # one character more than fits, because a word can end there
-            fact = (shortened[: shortened.rfind(" ")] if " " in shortened else shortened[:-1]).rstrip(" ,;:.") + "…"
-        reason = f"{outcome} ({fact})"
-        return builder.ok("conciseness", "sentence", position, value=probability, label=int(conveyed), reason=reason)
 
 
 def _judgment(
