@@ -12,12 +12,6 @@ def test_windows_of_three_with_stride_two():
     assert windows(5, 3, 2) == windows(5, 3, 2, tail="short") == [(0, 3), (2, 5)]
 
 
-def test_the_last_window_if_the_stride_does_not_divide():
-    # Six sentences, size 3, stride 2: starts 0, 2, and the tail window at 3 (moved back) or 4 (short).
-    assert windows(6, 3, 2) == [(0, 3), (2, 5), (3, 6)]
-    assert windows(6, 3, 2, tail="short") == [(0, 3), (2, 5), (4, 6)]
-
-
 def test_windows_of_short_and_empty_texts():
     for tail in ("full", "short"):
         assert windows(2, 5, 3, tail=tail) == [(0, 2)]

@@ -18,8 +18,8 @@ from summeter.text.rouge import rouge_l, rouge_n
 from summeter.text.spans import paragraph_spans
 from summeter.text.split import SentenceNotFoundError, locate, split
 
-SIZE = 10_000
-QUICK = 0.05
+SIZE = 4_000
+QUICK = 0.02
 """Seconds in which a quadratic algorithm cannot read SIZE characters."""
 PLAIN = "The old mill was sold by Ada Ruiz for 12 pounds in May."
 
@@ -75,6 +75,11 @@ UNITS = {
     "halves of pairs": "\ud800",
     "tags": "<a>",
     "stars": "***\n",
+    "quoted stops": '" . ',
+    "stops in quotes": "' . ' ",
+    "glued names": "a.B",
+    "paths": "/.A",
+    "spaced items": "1) a  2) ",
 }
 
 

@@ -75,6 +75,7 @@ def test_hard_quotes(quote: str, found: str | None) -> None:
 def test_the_first_match_at_word_boundaries_is_returned() -> None:
     assert find_quote("The piano. No piano, no.", "no") == (21, 23)
     assert find_quote("a cat, a cat", "a cat") == (0, 5)
+    assert find_quote("", "a b c") is None
 
 
 def test_the_minimum_of_an_approximate_match() -> None:
@@ -84,27 +85,10 @@ def test_the_minimum_of_an_approximate_match() -> None:
     assert find_quote(text, quote, minimum=0.78) is None
 
 
-def test_no_quote_in_an_empty_text() -> None:
-    assert find_quote("", "a b c") is None
-
-
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=60) | st.lists(
-    st.sampled_from(
-        [
-            *"aA .,“”\"'’-–—\n\t漢字éहि",
-            "e\u0301",
-            "👩\u200d👧",
-            "ﬁ",
-            "ß",
-            "İ",
-            "한",
-            "\u1112\u1161\u11ab",
-            "word",
-            "\u00ad",
-        ]
-    ),
-    max_size=40,
-).map("".join)
+_PIECES = [*"aA .,“”\"'’-–—\n\t漢字éहिßİ한ﬁ", "e\u0301", "👩\u200d👧", "\u1112\u1161\u11ab", "word", "\u00ad"]
+_JOINED = st.lists(st.sampled_from(_PIECES), max_size=40).map("".join)
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=60) | _JOINED
+_WORDS = st.sampled_from(["alpha", "beta", "gamma", "Δέλτα", "эпсилон", "👍", "猫", "e\u0301t"])
 
 
 @given(TEXTS, st.data())
@@ -123,10 +107,7 @@ def test_a_copied_span_is_found_exactly(text: str, data: st.DataObject) -> None:
 
 
 @given(
-    st.lists(
-        st.sampled_from(["alpha", "beta", "gamma", "Δέλτα", "эпсилон", "👍", "猫", "e\u0301t"]), min_size=1, max_size=12
-    ),
-    st.data(),
+    st.lists(st.sampled_from(["alpha", "beta", "gamma", "Δέλτα", "эпсилон", "👍", "猫", "ét"]), min_size=1), st.data()
 )
 @settings(deadline=None)
 def test_words_are_found_despite_case_quotes_and_white_space(words: list[str], data: st.DataObject) -> None:

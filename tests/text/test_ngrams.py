@@ -46,17 +46,11 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_word_counts_by_script(script):
-    text, count = SCRIPTS[script]
-    assert len(words(text)) == count
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_composed_and_decomposed_text_compare_equal(script):
-    text = SCRIPTS[script][0]
-    composed = [t.text for t in words(unicodedata.normalize("NFC", text))]
-    assert [t.text for t in words(unicodedata.normalize("NFD", text))] == composed
+@pytest.mark.parametrize(("text", "count"), SCRIPTS.values(), ids=SCRIPTS)
+def test_words_by_script(text, count):
+    composed, decomposed = ([t.text for t in words(unicodedata.normalize(form, text))] for form in ("NFC", "NFD"))
+    assert composed == decomposed
+    assert len(composed) == count
 
 
 def test_compatibility_forms_fold_but_offsets_stay():

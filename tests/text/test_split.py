@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-from growth import assert_proportional, assert_within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from together import together
@@ -148,11 +147,6 @@ def test_hard_cases(marked: str) -> None:
     assert [text[start:end] for start, end in split(text)] == expected
 
 
-def test_there_are_at_least_sixty_hard_cases() -> None:
-    assert len(HARD) >= 60
-    assert len(set(HARD)) == len(HARD)
-
-
 @pytest.mark.parametrize(
     ("language", "marked"),
     [
@@ -183,50 +177,23 @@ def test_marks_without_words_are_one_sentence(text: str) -> None:
 
 
 CHARACTERS = ".!?…。؟।:,;\"'“”‘’`()[]*-\n\r\t \u00a0\u2028\x85\u3042漢é\u0301😀\u200d3aZ\ud800"
-STRINGS = [
-    " . ",
-    " ' ",
-    "Mr",
-    "U.S",
-    "he",
-    "e.g",
-    "The",
-    "said",
-    "http://",
-    "a@b",
-    "1.",
-    "- ",
-    "Anna: ",
-    "''",
-    "``",
-    "I",
-]
+WORDS = "Mr U.S he e.g The said http:// a@b 1. '' `` I"
+STRINGS = [*WORDS.split(), " . ", " ' ", "- ", "Anna: "]
 ANY = st.text(max_size=80) | st.lists(st.sampled_from([*CHARACTERS, *STRINGS]), max_size=40).map("".join)
 
 
-def check_spans(text: str, language: str) -> None:
+@given(ANY, st.sampled_from(["en", "de", "fr", "ja", "hi", "ar", "ru", "nonsense"]))
+@settings(max_examples=800, deadline=None)
+def test_spans_are_ordered_stripped_and_cover_everything(text: str, language: str) -> None:
     spans = split(text, language)
     covered = 0
     for start, end in spans:
         assert 0 <= start < end <= len(text)
-        piece = text[start:end]
-        assert piece == piece.strip()
+        assert text[start:end] == text[start:end].strip()
         assert not text[covered:start].strip()
         covered = end
     assert not text[covered:].strip()
     assert split(text, language) == spans
-
-
-@given(ANY)
-@settings(max_examples=600, deadline=None)
-def test_spans_are_ordered_stripped_and_cover_everything(text: str) -> None:
-    check_spans(text, "en")
-
-
-@given(ANY, st.sampled_from(["de", "fr", "ja", "hi", "ar", "ru", "nonsense"]))
-@settings(max_examples=400, deadline=None)
-def test_the_same_in_other_languages(text: str, language: str) -> None:
-    check_spans(text, language)
 
 
 @given(st.lists(st.sampled_from(["He left.", "Did she?", "Dr. No won!", "It is 3.5."]), max_size=8))
@@ -257,24 +224,6 @@ def test_output_over_the_hard_cases_is_pinned() -> None:
     spans = [split(text) for text in [pieces(marked)[0] for marked in HARD]]
     digest = hashlib.sha256(json.dumps(spans).encode()).hexdigest()
     assert (SPLITTER, digest[:16]) == ("rules-1", PINNED)
-
-
-# --- speed ---
-
-
-PROSE = "He was seen in the town of Kent with Mr. Jones on the evening of the 3.5 mile race, they said. "
-
-
-def test_six_thousand_words_take_milliseconds() -> None:
-    assert_within(0.2, lambda: split(PROSE * 300))  # about 0.008 on one busy core of 2024
-
-
-@together(
-    "unit", [PROSE, ".", " . ", ".\n", "a.B", '" . ', "' . ' ", "/.A", "A. ", "x", " ", "\n", "_", "• ", "1) a  2) "]
-)
-def test_time_grows_with_length_only(unit: str) -> None:
-    small, large = unit * (10_000 // len(unit)), unit * (100_000 // len(unit))
-    assert_proportional(lambda: split(small), lambda: split(large), times=10, quick=0.05)
 
 
 # --- locating given sentences ---
@@ -323,11 +272,6 @@ def test_a_missing_sentence_is_reported(text: str, sentences: list[str], index: 
 # --- text the rules were not written on ---
 
 
-def rows(path: Path) -> list[dict[str, object]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "texts", "floor"), [("qags_cnndm.jsonl.gz", 235, 0.985), ("finesure_samples.jsonl.gz", 20, 0.985)]
@@ -338,12 +282,10 @@ def test_agreement_with_given_sentences(shared: Path, name: str, texts: int, flo
     QAGS-CNN: .994 for the first version (232 of 235 texts equal), .996 now; FineSurE: 1.0 (20 of 20). sentencex alone:
     .996 and .962.
     """
-    hits = gold_count = found_count = seen = 0
-    for row in rows(shared / "data" / name):
-        summary, sentences = str(row["summary"]), row["sentences"]
-        assert isinstance(sentences, list)
-        gold, found = set(locate(summary, sentences)), set(split(summary))
-        hits, gold_count, found_count = hits + len(gold & found), gold_count + len(gold), found_count + len(found)
-        seen += 1
-    assert seen == texts
-    assert 2 * hits / (gold_count + found_count) >= floor
+    rows = [json.loads(line) for line in gzip.decompress((shared / "data" / name).read_bytes()).splitlines()]
+    assert len(rows) == texts
+    hits = total = 0
+    for row in rows:
+        gold, found = set(locate(row["summary"], row["sentences"])), set(split(row["summary"]))
+        hits, total = hits + len(gold & found), total + len(gold) + len(found)
+    assert 2 * hits / total >= floor

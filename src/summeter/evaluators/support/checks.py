@@ -175,8 +175,7 @@ def _in_other_form(comparison: Comparison, number: Number) -> bool:
     """
     evidence, written = comparison.evidence, comparison.claim.text[number.start : number.end]
     # A number that a hyphen attaches to another number belongs to a score: 3-2.
-    edges = {edge for _, word, _ in comparison.claim.numbers for edge in (word.start, word.end)}
-    is_score = not edges.isdisjoint((number.start - 1, number.end + 1))
+    is_score = not comparison.claim.number_boundaries.isdisjoint((number.start - 1, number.end + 1))
     others = _other_words().get(number.value, ()) if number.kind == "plain" and not is_score else ()
     if any(key in evidence.positions for key in others):
         return True
@@ -235,12 +234,12 @@ def _nearest_number(comparison: Comparison, at: int, number: Number) -> Number:
 
     passages = (comparison.core, comparison.window, comparison.evidence)
     passage = next(passage for passage in passages if passage.numbers)
-    around, claimed = neighbours(comparison.claim, at), {word.key for _, word, _ in comparison.claim.numbers}
+    around = neighbours(comparison.claim, at)
     _, _, nearest = min(
         passage.numbers,
         key=lambda found: (
             -len(around & neighbours(passage, found[0])),
-            found[1].key in claimed,
+            found[1].key in comparison.claim.number_keys,
             found[2].kind != number.kind,
             abs(found[2].value - number.value),
         ),

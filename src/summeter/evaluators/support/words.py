@@ -283,6 +283,16 @@ class Passage:
         """The numbers that state a share of a whole."""
         return shares(self.text)
 
+    @cached_property
+    def number_keys(self) -> frozenset[str]:
+        """The keys of the numbers."""
+        return frozenset(word.key for _, word, _ in self.numbers)
+
+    @cached_property
+    def number_boundaries(self) -> frozenset[int]:
+        """The starts and ends of the numbers in the text."""
+        return frozenset(edge for _, word, _ in self.numbers for edge in (word.start, word.end))
+
     def quote(self, first: Word, last: Word | None = None) -> str:
         """Return the text from one word to another as written, shortened if the text is long."""
         return shorten_quote(self.text, first.start, (last or first).end)
