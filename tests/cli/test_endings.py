@@ -16,7 +16,7 @@ from engine.judges import rows
 from summeter.cli.main import main
 from summeter.engine.runs import Run
 
-RESUMABLE = "finished work is saved; run the same command to resume"
+RESUMABLE = "; finished work is saved; run the same command to resume"
 
 
 def ended(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
@@ -62,7 +62,7 @@ class TestTheDisk:
             (OSError(errno.EIO, "Input/output error"), 1, "Input/output error"),
             *(
                 (ExceptionGroup("outer", [ExceptionGroup("inner", [OSError(number, "full", "x"), ValueError()])]), 1,
-                 f"no space left on device; {RESUMABLE}")
+                 "no space left on device; nothing was written")
                 for number in (errno.ENOSPC, errno.EDQUOT)
             ),
         ],
@@ -87,22 +87,31 @@ class TestTheDisk:
             main(["data", "show", "x"])
 
 
-@pytest.mark.parametrize("options", [[], ["--offline"]])
-def test_an_interrupted_import_says_that_nothing_was_written(
-    options: list[str], tmp_path: Path, flat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
+@pytest.mark.parametrize(
+    ("words", "stopped"),
+    [
+        ("score x.jsonl", RESUMABLE),
+        ("--offline data import x.jsonl -o set", "; nothing was written"),
+        ("data show x.jsonl", "; nothing was written"),
+        ("report x", "; nothing was written"),
+        ("rescore x", ""),
+        ("gate x --min a=0", ""),
+    ],
+)
+@pytest.mark.parametrize("full", [False, True])
+def test_what_remains_of_a_stopped_command(
+    words: str, stopped: str, full: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    error = OSError(errno.ENOSPC, "full", "x") if full else KeyboardInterrupt()
+    failing(monkeypatch, error)
+    monkeypatch.setattr("summeter.runs.run.read_manifest", lambda _: (_ for _ in ()).throw(error))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # set by --offline, and put back after the test
-    monkeypatch.setattr("summeter.cli.data.read_data", interrupted)
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    got = ended(capsys, *options, "data", "import", str(flat), "-o", str(tmp_path / "set"))
-    assert got == (130, "summeter: interrupted; nothing was written\n")
-    assert not (tmp_path / "set").exists()
-    monkeypatch.setattr("summeter.engine.merge.merge", interrupted)
-    got = ended(capsys, *options, "runs", "merge", "one", "two", "-o", str(tmp_path / "merged"))
-    assert got == (130, "summeter: interrupted; nothing was written\n")
+    monkeypatch.chdir(tmp_path)
+    Path("x").mkdir()
+    said = "no space left on device" if full else "interrupted"
+    assert ended(capsys, *words.split()) == (1 if full else 130, f"summeter: {said}{stopped}\n")
 
 
 INTERRUPTED = """
@@ -129,7 +138,7 @@ def test_an_interrupted_command_says_how_to_resume(tmp_path: Path, flat: Path, s
     out = tmp_path / "run"
     command = [sys.executable, "-c", INTERRUPTED, sent, str(flat), "-o", str(out)]
     got = subprocess.run(command, capture_output=True, check=False, text=True)
-    assert (got.returncode, got.stderr) == (130, f"summeter: interrupted; {RESUMABLE}\n")
+    assert (got.returncode, got.stderr) == (130, f"summeter: interrupted{RESUMABLE}\n")
     assert Run(out).manifest.status == "interrupted"
 
 

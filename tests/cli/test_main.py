@@ -75,7 +75,8 @@ class TestScore:
         full = command(*next_command)
         assert "abstractiveness|v:1" in full.out
         assert full.out.endswith(got.out)
-        assert command("score", flat, "-e", "abstractiveness", "-o", "run", "--full").out == full.out
+        again = command("score", flat, "-e", "abstractiveness", "-o", "run", "--full")
+        assert again.out.replace("reused: 6 judgments of an earlier session\n", "") == full.out
         assert command("score", flat, "-e", "abstractiveness", "-o", "run", "--quiet").out == f"{lines[4]}\n"
 
     def test_the_summary_counts_calls_and_what_is_missing(self, command: Command, flat: Path) -> None:
@@ -105,9 +106,12 @@ class TestScore:
         assert found["coverage"] == 1.0
         assert {"system", "aspect", "value", "low", "high", "n", "missing", "signature"} <= set(found["rows"][0])
 
-    def test_the_same_command_resumes_a_run(self, command: Command, flat: Path) -> None:
-        first = command("score", flat, "-e", "abstractiveness", "-o", "run")
-        assert command("score", flat, "-e", "abstractiveness", "-o", "run") == first
+    def test_the_same_command_resumes_a_run_and_says_what_it_reuses(self, command: Command, flat: Path) -> None:
+        first = command("score", flat, "-e", "abstractiveness", "-o", "run", "--limit", "2")
+        assert "reused" not in first.out
+        for number in (4, 6):
+            again = command("score", flat, "-e", "abstractiveness", "-o", "run")
+            assert f"reused: {number} judgments of an earlier session\n" in again.out
 
     def test_a_dry_run_writes_nothing_and_needs_no_key(self, command: Command, flat: Path) -> None:
         got = command("score", flat, "-e", "finesure", "-m", "openai/gpt-4o", "--dry-run", "-o", "run")

@@ -112,6 +112,23 @@ class TestBudget:
         again = evaluate(rows(4), whole.specs, replay=whole.folder, out=tmp_path / "again", **options)
         assert files(again.folder) == files(whole.folder)
 
+    def test_judges_that_join_a_run_by_source_share_its_budget(self, tmp_path: Path, prices: str) -> None:
+        sources = [{"id": name, "text": f"It rained on {name}."} for name in ("Monday", "Tuesday")]
+        data = [{"doc_id": f"d{at}", "document": sources, "summary": f"Rain {at}."} for at in range(30)]
+
+        def joined(judge: str, limit: float) -> float:
+            """Return the cost of the calls of both runs."""
+            with suppress(BudgetError):
+                evaluate(data, [judge], models=MODEL, out=tmp_path / "run", base_url=server.url, prices=prices,
+                         by_source=True, max_cost=limit)  # fmt: skip
+            return len(server.calls) * EACH
+
+        with StubServer(lambda _: ok('{"reason": "so", "score": 3}')) as server:
+            first = joined("rts", 1.0)
+            assert first == pytest.approx(90 * EACH)  # 30 summaries, and each with each of 2 sources
+            # A session reserves more than the cost of a call for its first call.
+            assert first + 20 * EACH < joined("rts[aspect=fluency]", first + 28 * EACH) <= first + 28 * EACH + 1e-9
+
     def test_tokens(self, tmp_path: Path) -> None:
         with StubServer(behave) as server, pytest.raises(BudgetError, match=r"of 60 tokens.* to resume") as caught:
             run_on(server, tmp_path / "run", max_tokens=60)
@@ -145,7 +162,7 @@ class TestBudget:
             for draw, told in enumerate(({}, {"tokens_in": 9, "tokens_out": 70}, {"tokens_in": 9}, {"tokens_out": 30})):
                 call = request.model_copy(update={"draw": draw})
                 store.put(call.key, call.canonical, Completion(text="x", **told).model_dump_json(), "m")
-            spent = spent_before(store, Prices({}))
+            spent = spent_before([store], Prices({}))
         assert spent.total_tokens == (thought.tokens_in + 200) + (9 + 70) + (9 + 70) + (thought.tokens_in + 30)
 
     def test_prompts_that_the_server_cut_count_in_all_sessions(self, tmp_path: Path, prices: str) -> None:

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -132,10 +133,12 @@ app = typer.Typer(
 INTERRUPTED = 130
 INTERNAL = 1
 USAGE = 2
-RESUMABLE = "finished work is saved; run the same command to resume"
-NOTHING_WRITTEN = "nothing was written"
-_ATOMIC_COMMANDS = frozenset({("data",), ("runs", "merge")})
-"""First words of the commands that write all their output at the end."""
+RESUMABLE = "; finished work is saved; run the same command to resume"
+_STOPPED = {
+    **dict.fromkeys(("score", "audit", "bench run", "bench protocol", "bench leaderboard", "train"), RESUMABLE),
+    **dict.fromkeys(("data", "report", "runs merge"), "; nothing was written"),
+}
+"""What remains of an interrupted command, by its first words: those that resume, and those that write at the end."""
 
 # Errors that a user can fix with a different path or different permissions
 _USER_ERRORS = frozenset(
@@ -242,9 +245,7 @@ def _run(arguments: list[str]) -> int:
         return end.exit_code
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the message
-        words = tuple(word for word in arguments if not word.startswith("-"))
-        atomic = any(words[: len(command)] == command for command in _ATOMIC_COMMANDS)
-        typer.echo(f"summeter: interrupted; {NOTHING_WRITTEN if atomic else RESUMABLE}", err=True)
+        typer.echo(f"summeter: interrupted{_stopped(arguments)}", err=True)
         return INTERRUPTED
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):  # rich turns a closed pipe into exit code 1
@@ -253,7 +254,13 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - expected errors become a message, the others are raised again
         from summeter.records import first_error
 
-        return _explain(first_error(error))
+        return _explain(first_error(error), _stopped(arguments))
+
+
+def _stopped(arguments: Sequence[str]) -> str:
+    """Return what remains of a command that was interrupted, as the end of a message."""
+    words = " ".join(word for word in arguments if not word.startswith("-"))
+    return next((text for command, text in _STOPPED.items() if f"{words} ".startswith(f"{command} ")), "")
 
 
 def _discard_output() -> int:
@@ -266,8 +273,11 @@ def _discard_output() -> int:
     return 0
 
 
-def _explain(error: BaseException) -> int:
-    """Print an expected error and return the exit code. Any other error is raised again."""
+def _explain(error: BaseException, stopped: str) -> int:
+    """Print an expected error and return the exit code. Any other error is raised again.
+
+    `stopped` is what remains of the command, for a disk that is full.
+    """
     from summeter.records import SummeterError
 
     if isinstance(error, BrokenPipeError):
@@ -279,7 +289,7 @@ def _explain(error: BaseException) -> int:
         typer.echo(wrapped(text) if sys.stderr.isatty() else text, err=True)
         return error.exit_code
     if isinstance(error, OSError):
-        typer.echo(f"summeter: {_disk_message(error)}", err=True)
+        typer.echo(f"summeter: {_disk_message(error, stopped)}", err=True)
         return USAGE if error.errno in _USER_ERRORS else INTERNAL
     show = getattr(error, "show", None)  # a usage error that Typer raised
     if callable(show):
@@ -295,7 +305,7 @@ def _explain(error: BaseException) -> int:
     raise error
 
 
-def _disk_message(error: OSError) -> str:
+def _disk_message(error: OSError, stopped: str) -> str:
     """Return the message for an error of the file system."""
     if error.errno in _DISK_FULL:
         if error.filename is None:
@@ -306,14 +316,14 @@ def _disk_message(error: OSError) -> str:
                     return "cannot write standard output: no space left on device"
             except ValueError:  # stdout is closed already
                 pass
-        return f"no space left on device; {RESUMABLE}"
+        return f"no space left on device{stopped}"
     why = error.strerror or str(error) or type(error).__name__
     name = error.filename2 or error.filename
     if not isinstance(name, str | bytes | os.PathLike):
         return why
     path = Path(os.fsdecode(name))
     if error.errno == errno.EFBIG:
-        return f"cannot write {path}: the file would exceed the size limit (ulimit -f); {RESUMABLE}"
+        return f"cannot write {path}: the file would exceed the size limit (ulimit -f){stopped}"
     # A missing file in an existing folder was to be read, because a file to write would have been created.
     missing = error.errno == errno.ENOENT and path.parent.is_dir()
     closed = error.errno in {errno.EACCES, errno.EPERM} and os.access(path, os.F_OK) and not os.access(path, os.R_OK)

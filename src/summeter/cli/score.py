@@ -183,13 +183,17 @@ def write_report(run: Run) -> Page:
 def show_summary(run: Run, page: Page, *, quiet: bool = False) -> None:
     """Print what was judged, the coverage, the result, the cost, the path of the report and the next command.
 
-    With `quiet`, only the path is printed.
+    For a resumed run, the number of judgments that it already had is printed too. With `quiet`, only the path is.
     """
     from summeter.cli.spending import run_notes, total
+    from summeter.pages.numbers import count
     from summeter.report import outcome
 
     if not quiet:
-        lines = {**outcome(page), "cost": total(run.manifest)}
+        lines = outcome(page)
+        if run.reused:
+            lines["reused"] = f"{count(run.reused, 'judgment')} of an earlier session"
+        lines["cost"] = total(run.manifest)
         if (inside := run.by_source()) is not None:
             lines["cost with the sources alone"] = total(inside.manifest)  # has the calls of both
         for label, text in lines.items():

@@ -142,10 +142,11 @@ async def evaluate_async(
         raise UsageError(
             f"{replay} contains no judgments of single sources; replay it without ", Parameter("by_source")
         )
+    runs: list[Run] = []
     for plan in plans:
         is_new = not folder.exists()
         try:
-            run = await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor)
+            runs.append(await _run_session(plan, folder, replay, recorded, progress or in_notebook(), executor))
         except ReplayMiss:
             if is_new and not read_manifest(folder).counts:  # other data or settings: nothing could be replayed
                 shutil.rmtree(folder)
@@ -156,7 +157,8 @@ async def evaluate_async(
         replayed, recorded = (None, None) if earlier is None else (earlier.folder, earlier.manifest)
         for plan in alone:
             await _run_session(plan, inside, replayed, recorded, progress or in_notebook(), executor)
-    return run
+    runs[-1].reused = runs[0].reused
+    return runs[-1]
 
 
 async def _run_session(
@@ -224,6 +226,7 @@ async def _run_session(
                     journal.sort_files(started.judges, plan.data)
                 used = with_usage(started, session.used, session.computed())
                 run = finish(Run(folder, data=plan.data), journal, used, status, money)
+    run.reused = journal.kept
     return run
 
 
@@ -319,8 +322,10 @@ class _Session:
         """
         plan, budget = self.plan, None if self.replay else self.money.budget
         if budget is not None and store is not None:
-            # In a thread, because unreported tokens are estimated from the requests, of which there may be many.
-            budget.spent = await asyncio.to_thread(spent_before, store, self.money.prices)
+            inside = self.journal.folder / BY_SOURCE / CALLS  # has calls of earlier sessions that are not in `store`
+            with CallStore(inside, readonly=True) if inside.is_file() else CallStore() as of_sources:
+                # In a thread, because unreported tokens are estimated from the requests, of which there may be many.
+                budget.spent = await asyncio.to_thread(spent_before, (store, of_sources), self.money.prices)
         batch_log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
         calls = replace(
             _call_settings(plan, self.money),

@@ -32,6 +32,9 @@ class Run(RunFolder):
     `print(run.summary())` shows the means of the systems; `run.judgments()` and `run.scores()` return the records.
     """
 
+    reused = 0
+    """The number of judgments that the run already had when `evaluate` resumed it."""
+
     @property
     def specs(self) -> list[Evaluator]:
         """The evaluators of the run, which can be passed to `evaluate`.

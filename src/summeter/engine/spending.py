@@ -51,15 +51,21 @@ def spending(options: Options, models: Iterable[str]) -> Spending:
     return Spending(table, Budget(options.max_tokens, options.max_cost) if limited else None, {})
 
 
-def spent_before(store: CallStore, table: Prices) -> Usage:
-    """Return the usage of the stored calls of a run, counted by the same rules as a session.
+def spent_before(stores: Iterable[CallStore], table: Prices) -> Usage:
+    """Return the usage of the calls in some stores, counted by the same rules as a session.
 
-    Unreported tokens are estimated from the requests. Raises InputError if a request that must be read is damaged.
+    A call that was copied from one store to another counts once. Unreported tokens are estimated from the requests.
+    Raises InputError if a request that must be read is damaged.
     """
     total, cost = Usage(), 0.0
     replies: dict[str, Replies] = defaultdict(Replies)
+    calls = {
+        (call.key, call.created): (call, store)
+        for store in stores
+        for call in chain(store.tokens(), store.tokens("turned_away"))
+    }
 
-    def estimate(key: str) -> Usage:
+    def estimate(key: str, store: CallStore) -> Usage:
         try:
             # pydantic's JSON parser would reject lone surrogates.
             return expected(Request.model_validate(json.loads(store.request(key))))
@@ -67,8 +73,8 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
             message = f"the request stored under {key[:12]} cannot be read. Restore the file, or start a new run"
             raise InputError.at(store.path or "memory", message) from error
 
-    for call in chain(store.tokens(), store.tokens("turned_away")):
-        tokens = replies[call.model].record(call.tokens_in, call.tokens_out, partial(estimate, call.key))
+    for call, store in calls.values():
+        tokens = replies[call.model].record(call.tokens_in, call.tokens_out, partial(estimate, call.key, store))
         total.tokens_in += tokens.tokens_in
         total.tokens_out += tokens.tokens_out
         cost += _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)

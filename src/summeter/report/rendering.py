@@ -15,6 +15,7 @@ from summeter.meta.selection import group_label
 from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.language import ENGLISH, page_languages
 from summeter.pages.templates import one_file
+from summeter.records import UsageError
 from summeter.report.build import Page, page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
@@ -67,6 +68,9 @@ def render(blocks: Page, *, calls: bool = False, language: str = ENGLISH.languag
     if language == "auto":
         found = language_of("\n".join(document.text for document in blocks.items.documents[:_READ]))
         language = found if found in page_languages() else ENGLISH.language
+    elif language not in page_languages():
+        known = ", ".join(page_languages())
+        raise UsageError(f"there are no pages in the language {language!r}; use one of {known}, or auto")
     embedded = embedded_json(blocks.items, calls=calls, language=language)
     return one_file(
         TEMPLATES, "report.html.j2", {**values, **functions}, style=STYLE, script=SCRIPT, embedded=embedded,

@@ -44,11 +44,12 @@ def token_count(value: object) -> int | None:
 class CallTokens(NamedTuple):
     """The token counts of a stored call. A count is None if the endpoint did not report it.
 
-    `tokens_cached` and `tokens_written` are included in `tokens_in`. `batch` is the id of the batch of the call, or
-    None if the call was not in a batch.
+    `created` is in seconds since 1970. `tokens_cached` and `tokens_written` are included in `tokens_in`. `batch` is the
+    id of the batch of the call, or None if the call was not in a batch.
     """
 
     key: str
+    created: float
     model: str
     tokens_in: int | None
     tokens_out: int | None
@@ -202,9 +203,9 @@ class CallStore(KeyValueFile):
         The table `calls` contains the calls with usable replies, and `turned_away` those with unusable ones.
         """
         valid = "CASE WHEN json_valid(completion) THEN completion END"
-        columns = ", ".join(f"json_extract({valid}, '$.{name}')" for name in CallTokens._fields[2:])
-        rows = self.rows(f"SELECT key, model, {columns} FROM {table} ORDER BY rowid")  # noqa: S608 - constants
-        return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
+        columns = ", ".join(f"json_extract({valid}, '$.{name}')" for name in CallTokens._fields[3:])
+        rows = self.rows(f"SELECT key, created, model, {columns} FROM {table} ORDER BY rowid")  # noqa: S608 - constants
+        return [CallTokens._make((*row[:3], *map(token_count, row[3:-1]), row[-1])) for row in rows]
 
     def close(self) -> None:
         """Close the file. Further calls have no effect."""

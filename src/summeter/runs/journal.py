@@ -106,6 +106,8 @@ class Journal:
         self._prepared: dict[tuple[str, str], str] = {}
         self.done = DoneItems()
         """The items that each judge has finished."""
+        self.kept = 0
+        """The number of judgments of earlier sessions, which `repair` counts."""
 
     def __enter__(self) -> Self:
         return self
@@ -154,6 +156,7 @@ class Journal:
             repaired = self._repair_judgments(judge, judge_items, without_prepared, damaged)
             intact[rows], items.checksum[rows] = repaired
             self.done.add_all(judge.signature, items.take(rows[intact[rows]]).keys())
+        self.kept = int(items.judgments[intact].sum())
         if not intact.all() or len(damaged) > before:
             write_lines(self.folder / PROGRESS, items.take(intact).lines())
         return damaged
