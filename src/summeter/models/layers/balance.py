@@ -66,14 +66,6 @@ class _Load:
         return self.server.limiter.queue()
 
 
-class _Board:
-    """The loads of all servers in one event loop, and the server that last read each document."""
-
-    def __init__(self, servers: Sequence[Server]) -> None:
-        self.loads = [_Load(server) for server in servers]
-        self.by_prefix: OrderedDict[str, _Load] = OrderedDict()
-
-
 class Balanced:
     """An LLM that sends each call to one of several servers of the same model.
 
@@ -88,7 +80,9 @@ class Balanced:
         self.servers = tuple(servers)
         self.id = self.servers[0].llm.id
         self.usage = usage or Usage()
-        self._boards: PerLoop[_Board] = PerLoop(lambda: _Board(self.servers))
+        self._loads = PerLoop(lambda: [_Load(server) for server in self.servers])
+        # The server that last read each document.
+        self._by_prefix: PerLoop[OrderedDict[str, _Load]] = PerLoop(OrderedDict)
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply of the first server that gives one.
@@ -96,12 +90,12 @@ class Balanced:
         If all servers fail, the error that is most likely to be temporary is raised: that of a busy server, or else
         that of a failed server, or else that of an unreachable server.
         """
-        board, tokens = self._boards.get(), expected(request).total_tokens
+        waiting, by_prefix = list(self._loads.get()), self._by_prefix.get()
+        tokens = expected(request).total_tokens
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)
-        waiting = list(board.loads)
         errors: list[TransientError | UnreachableError] = []
         while True:
-            load = _choice(board, waiting, prefix, tokens)
+            load = _choice(waiting, None if prefix is None else by_prefix.get(prefix), tokens)
             load.tokens += tokens
             try:
                 others = {other.queue: other for other in waiting if other is not load and not other.excluded}
@@ -137,18 +131,18 @@ class Balanced:
             else:
                 load.failures = 0
                 if prefix is not None:
-                    board.by_prefix[prefix] = load
-                    board.by_prefix.move_to_end(prefix)
-                    if len(board.by_prefix) > MAX_PREFIXES:
-                        board.by_prefix.popitem(last=False)
+                    by_prefix[prefix] = load
+                    by_prefix.move_to_end(prefix)
+                    if len(by_prefix) > MAX_PREFIXES:
+                        by_prefix.popitem(last=False)
                 return completion
             finally:
                 load.tokens -= tokens
 
     async def close(self) -> None:
         """Stop the health checks and close the connections of all servers."""
-        board = self._boards.pop()
-        watches = [load.watch for load in board.loads if load.watch is not None] if board is not None else []
+        watches = [load.watch for load in self._loads.pop() or () if load.watch is not None]
+        self._by_prefix.pop()
         for watch in watches:
             watch.cancel()
         await asyncio.gather(*watches, return_exceptions=True)
@@ -167,15 +161,14 @@ class Balanced:
         log.warning("%s: %s answers again", self.id, load.server.address)
 
 
-def _choice(board: _Board, waiting: Sequence[_Load], prefix: str | None, tokens: int) -> _Load:
-    """Return the server for a call.
+def _choice(waiting: Sequence[_Load], cached: _Load | None, tokens: int) -> _Load:
+    """Return the server for a call, whose prefix is in the cache of the server `cached`, if it is in any.
 
     If all servers are excluded, one of them is used, since it may have recovered.
     """
     candidates = [load for load in waiting if not load.excluded] or waiting
     candidates = [load for load in candidates if not load.queue.closed] or candidates
     least = min(candidates, key=lambda load: (load.tokens, load.calls))
-    cached = None if prefix is None else board.by_prefix.get(prefix)
     if cached is not None and cached in candidates and cached.tokens <= MAX_IMBALANCE * least.tokens + tokens:
         return cached
     return least

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple
 
 from summeter.models.base import Request, TokenLogprobs
 from summeter.records import AccessError, CapabilityError, ContextError, Message, ModelError, Parameter, TransientError
@@ -266,24 +266,15 @@ count = token_count
 """Return the value as a number of tokens, or None if it is not one."""
 
 
-class Tokens(TypedDict, total=False):
-    """The token counts of a `Completion`."""
-
-    tokens_in: int | None
-    tokens_out: int | None
-    tokens_cached: int | None
-    tokens_written: int | None
-
-
-def tokens(usage: Any, **names: Sequence[str]) -> Tokens:
+def tokens(usage: Any, **names: Sequence[str]) -> dict[str, Any]:
     """Return the token counts in the server's object `usage`.
 
-    `names` gives, for each field of `Tokens`, the names of the server's counts that are added. A field is None if the
-    server reports none of them.
+    `names` gives, for each token count of a `Completion`, the names of the server's counts that are added. A count is
+    None if the server reports none of them.
     """
     counts = {name: number for name, value in mapping(usage).items() if (number := count(value)) is not None}
     summands = {field: [counts[name] for name in fields if name in counts] for field, fields in names.items()}
-    return cast("Tokens", {field: count(sum(numbers)) if numbers else None for field, numbers in summands.items()})
+    return {field: count(sum(numbers)) if numbers else None for field, numbers in summands.items()}
 
 
 def logprob(value: Any) -> float | None:
