@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -94,66 +93,6 @@ def test_any_text_gives_a_value_on_the_scale_or_an_error(text: str) -> None:
         with suppress(ReplyError):
             value = judge.strict(text).value
         assert value is None or 0 <= value <= 5
-
-
-JSON = {
-    '{"reason": "dull", "score": 4}': 4,
-    '{"Reason": "dull", "Score": "4"}': 4,
-    '{"reason": "dull", "score": "four"}': 4,
-    '{"reason": "dull", "score": 3.5}': 3.5,
-    '{"reason": "dull", "score": 4, "confidence": 1}': 4,
-    '{"result": {"reason": "dull", "score": 4}}': 4,
-    'Score: 2, as JSON: {"reason": "dull", "score": 4}': 4,  # JSON was asked for, so it is the answer
-}
-NO_JSON = (
-    '{"score": 4}',
-    '{"reason": "", "score": 4}',
-    '{"reason": "dull"}',
-    *(
-        f'{{"reason": "dull", "score": {score}}}'
-        for score in ("null", "true", "[4]", '"4/5"', '"3,5"', "0", "5.5", "NaN")
-    ),
-    '{"reason": "dull", "score": 4} or {"reason": "dull", "score": 2}',
-    '{"reason": "Score: 4", "score":',
-    "Score: 4 {sic}",
-)
-
-
-@pytest.mark.parametrize(("text", "score"), JSON.items())
-def test_json_is_read(text: str, score: float) -> None:
-    assert ReasonThenScore().strict(text) == (score, "dull")
-
-
-@pytest.mark.parametrize("text", NO_JSON)
-def test_json_without_a_plain_answer_is_refused(text: str) -> None:
-    with pytest.raises(ReplyError):
-        ReasonThenScore().strict(text)
-
-
-@pytest.mark.parametrize("value", ["D", "d", " D. ", "(D)"])
-def test_a_letter_in_json(value: str) -> None:
-    assert MultipleChoice().strict(json.dumps({"answer": value})).value == 4
-
-
-@pytest.mark.parametrize("value", ["", "DE", "F", 4, None, "option D"])
-def test_no_letter_in_json(value: object) -> None:
-    with pytest.raises(ReplyError, match="not one letter from A to E"):
-        MultipleChoice().strict(json.dumps({"answer": value}))
-
-
-def test_a_comparison_in_json_may_have_a_reason() -> None:
-    for reply, value in (
-        ({"answer": "A", "reason": "Summary #2 does not say who won; it is less fluent. #1 is better."}, 1),
-        ({"answer": "B", "reason": "#1 is not wrong, but #2 names the cause."}, 0),
-    ):
-        assert HeadToHead().strict(json.dumps(reply)).value == value
-
-
-@pytest.mark.parametrize("judge", [ReasonThenScore(), MultipleChoice(), StarEval(), HeadToHead()], ids=lambda j: j.name)
-def test_a_refusal_is_one(judge: RatingJudge) -> None:
-    with pytest.raises(ReplyError, match="the model refused") as caught:
-        judge.strict("I'm sorry, but I can't rate this.")
-    assert caught.value.kind == "refused"
 
 
 @together(
