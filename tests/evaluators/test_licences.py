@@ -10,7 +10,7 @@ import pytest
 from together import together
 
 from summeter.cli.main import main
-from summeter.evaluators.base import Checkpoint, Role
+from summeter.evaluators.base import Checkpoint, Evaluator, Role
 from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.entailment.minicheck import MiniCheck
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
@@ -41,35 +41,26 @@ class Two(TrueTeacher):
     }
 
 
-@pytest.mark.parametrize(
-    ("judge", "model", "said"),
-    [
-        (TrueTeacher(), "hf/google/t5_11b_trueteacher_and_anli@1a2b", True),
-        (TrueTeacher(), "local/any-folder@1a2b", True),
-        (TrueTeacher(), "hf/org/another@1a2b", False),
-        (Two(), "local/any-folder@1a2b", False),
-        (Two(), "local/T5_11b_trueteacher_and_anli@1a2b", True),
-        (UniEval(), "hf/MingZhong/unieval-sum@1a2b", False),
-    ],
-)
-def test_noncommercial_weights(judge: TrueTeacher | UniEval, model: str, said: bool) -> None:
-    named = judge.noncommercial_weights({judge.required_roles[0]: model})
-    assert named == (("google/t5_11b_trueteacher_and_anli (CC BY-NC 4.0)",) if said else ())
+T5, BESPOKE = "google/t5_11b_trueteacher_and_anli (CC BY-NC 4.0)", "bespokelabs/Bespoke-MiniCheck-7B (CC BY-NC 4.0)"
 
 
-@pytest.mark.parametrize(
-    ("settings", "model", "said"),
+@together(
+    "judge, model, said",
     [
-        ({"network": "llm"}, "vllm/bespokelabs/Bespoke-MiniCheck-7B", True),
-        ({"network": "llm"}, "ollama/bespoke-minicheck:7b-q8_0", True),
-        ({"network": "llm"}, "openai/gpt-4o", False),
-        ({}, "hf/lytang/MiniCheck-RoBERTa-Large@1a2b", False),
+        (TrueTeacher(), "hf/google/t5_11b_trueteacher_and_anli@1a2b", T5),
+        (TrueTeacher(), "local/any-folder@1a2b", T5),
+        (TrueTeacher(), "hf/org/another@1a2b", None),
+        (Two(), "local/any-folder@1a2b", None),
+        (Two(), "local/T5_11b_trueteacher_and_anli@1a2b", T5),
+        (UniEval(), "hf/MingZhong/unieval-sum@1a2b", None),
+        (MiniCheck(network="llm"), "vllm/bespokelabs/Bespoke-MiniCheck-7B", BESPOKE),
+        (MiniCheck(network="llm"), "ollama/bespoke-minicheck:7b-q8_0", BESPOKE),
+        (MiniCheck(network="llm"), "openai/gpt-4o", None),
+        (MiniCheck(), "hf/lytang/MiniCheck-RoBERTa-Large@1a2b", None),
     ],
 )
-def test_noncommercial_llms_are_matched_by_name(settings: dict[str, str], model: str, said: bool) -> None:
-    judge = MiniCheck(**settings)
-    named = judge.noncommercial_weights({judge.required_roles[0]: model})
-    assert named == (("bespokelabs/Bespoke-MiniCheck-7B (CC BY-NC 4.0)",) if said else ())
+def test_noncommercial_weights(judge: Evaluator, model: str, said: str | None) -> None:
+    assert judge.noncommercial_weights({judge.required_roles[0]: model}) == ((said,) if said else ())
 
 
 def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -51,7 +51,7 @@ def test_the_rules_of_rts(text: str, ruled: tuple[float, int]) -> None:
     assert legacy.rts(text) == ruled
 
 
-@pytest.mark.parametrize("text", ["", "No idea.", "Score: 7", "I'm sorry, but I cannot."])
+@together("text", ["", "No idea.", "Score: 7", "I'm sorry, but I cannot."])
 def test_minus_one_of_the_released_code_is_no_score(text: str) -> None:
     with pytest.raises(ReplyError, match="keeps -1"):
         legacy.rts(text)
@@ -67,45 +67,36 @@ def test_rts_gives_a_score_from_1_or_none(text: str) -> None:
         assert 1 <= found.score < 6
 
 
-@pytest.mark.parametrize(("text", "value"), [("A", 1), (" E\n", 5)])
-def test_mcq(text: str, value: float) -> None:
-    assert legacy.mcq(text) == value
+READ = {
+    legacy.mcq: {"A": 1, " E\n": 5},
+    legacy.stareval: {"4 stars": 4, "Four stars.": 4, "3.5 star": 3.5, "9 stars": 9, "a 2 stars, not 3 stars": 2},
+    legacy.h2h: {
+        "A": 1, "B": 0, "C": 0.5, "A: Summary #1 is more fluent.": 1, "B. Plainly.": 0, "C both": 0.5, "Summary A": 1,
+        "I prefer summary b.": 0, "Each summary accurately tells it.": 1, "It is no summary because it repeats.": 0,
+        # Everything else is a tie.
+        " A": 0.5, "B\n": 0.5, "Answer: A": 0.5, "I'm sorry, but I cannot.": 0.5, "": 0.5, "A) the first": 0.5,
+    },
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("4 stars", 4), ("Four stars.", 4), ("3.5 star", 3.5), ("9 stars", 9), ("a 2 stars, not 3 stars", 2)],
-)
-def test_stareval(text: str, value: float) -> None:
-    assert legacy.stareval(text) == value
+@together("parse, text, value", [(parse, text, value) for parse, read in READ.items() for text, value in read.items()])
+def test_letters_and_stars(parse: Callable[[str], float], text: str, value: float) -> None:
+    assert parse(text) == value
 
 
-@pytest.mark.parametrize(
-    ("parse", "text"),
+@together(
+    "parse, text",
     [
         *((legacy.mcq, text) for text in ("", "F", "d", "D.", "AB", "Answer: D")),
         *(
             (legacy.stareval, text)
-            for text in ("", "4", "4-star", "several stars", "nan stars", "inf stars", "It starts well.")
+            for text in ("", "4", "4-star", "several stars", "nan stars", "inf stars", "startle")
         ),
     ],
 )
 def test_the_released_code_ends_with_an_error(parse: Callable[[str], float], text: str) -> None:
     with pytest.raises(ReplyError, match="fails with an error"):
         parse(text)
-
-
-H2H = {
-    "A": 1, "B": 0, "C": 0.5, " A": 0.5, "B\n": 0.5, "A: Summary #1 is more fluent.": 1, "B. Plainly.": 0,
-    "C both": 0.5, "Summary A": 1, "I prefer summary b.": 0, "Each summary accurately tells it.": 1,
-    "It is no summary because it repeats.": 0, "Answer: A": 0.5, "I'm sorry, but I cannot.": 0.5, "": 0.5,
-    "A) the first": 0.5,
-}  # fmt: skip
-
-
-@together("text, value", H2H.items())
-def test_h2h_reads_everything_else_as_a_tie(text: str, value: float) -> None:
-    assert legacy.h2h(text) == value
 
 
 @pytest.mark.parametrize(
