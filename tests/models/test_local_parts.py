@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from together import together
 
 from summeter.models.local.batcher import halving, plan
 from summeter.models.local.classifier import label_order
 from summeter.models.local.names import is_local, locate, parse
-from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 
 
@@ -38,11 +38,6 @@ def test_names_of_the_hub_and_of_folders() -> None:
 def test_an_invalid_name_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said.replace("[", r"\[")):
         parse(text)
-
-
-def test_a_local_network_is_refused_as_an_llm() -> None:
-    with pytest.raises(UsageError, match="an LLM is needed"):
-        resolve("local/models/nli")
 
 
 def test_the_label_order_is_read_from_the_config() -> None:
@@ -112,19 +107,20 @@ def test_a_batch_is_halved_if_memory_is_exhausted() -> None:
     assert seen == [7, 3, 1, 2, 4, 2, 2]
 
 
-def test_a_single_input_too_large_for_memory_is_reported_with_advice() -> None:
+@together(
+    "raised, kind, said",
+    [
+        ("CUDA out of memory. Tried to allocate 20 GiB", ModelError, "max_tokens"),
+        ("shapes cannot be multiplied", RuntimeError, "shapes"),
+    ],
+)
+def test_a_single_input_too_large_for_memory_is_reported_with_advice(
+    raised: str, kind: type[Exception], said: str
+) -> None:
     def compute(batch: list[int]) -> list[int]:
-        raise RuntimeError("CUDA out of memory. Tried to allocate 20 GiB")
+        raise RuntimeError(raised)
 
-    with pytest.raises(ModelError, match="max_tokens"):
-        halving([0, 1], compute)
-
-
-def test_other_errors_are_not_memory_errors() -> None:
-    def compute(batch: list[int]) -> list[int]:
-        raise RuntimeError("shapes cannot be multiplied")
-
-    with pytest.raises(RuntimeError, match="shapes"):
+    with pytest.raises(kind, match=said):
         halving([0, 1], compute)
 
 

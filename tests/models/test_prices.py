@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from together import together
 
 from summeter.models.prices import FREE, VENDORS, LongRates, Price, default_file, prices
 from summeter.models.providers.provider import PROVIDERS
@@ -17,33 +18,33 @@ def _no_file_of_my_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
-def test_cached_tokens_have_their_own_price() -> None:
-    price = Price(input=3.0, cached=0.3, output=15.0, date=date(2026, 1, 1))
-    # (1,000 - 600) * 3 + 600 * 0.3 + 100 * 15 = 1,200 + 180 + 1,500 = 2,880 millionths of a dollar
-    assert price.cost(1000, 100, 600) == pytest.approx(0.00288)
-    assert price.cost(1000, 100, 5000) == price.cost(1000, 100, 1000)  # no more can be cached than was sent
-    assert Price(input=3.0, output=15.0, date=date(2026, 1, 1)).cost(1000, 0, 600) == pytest.approx(0.003)
+CACHED = Price(input=3.0, cached=0.3, output=15.0, date=date(2026, 1, 1))
+WRITTEN = CACHED.model_copy(update={"written": 3.75})
+PLAIN = Price(input=3.0, output=15.0, date=date(2026, 1, 1))
+LONG = WRITTEN.model_copy(
+    update={"long": LongRates(above=200_000, input=6, cached=0.6, written=7.5, output=22.5), "date": None}
+)
 
 
-def test_what_is_written_into_a_cache_has_its_own_price() -> None:
-    price = Price(input=3.0, cached=0.3, written=3.75, output=15.0, date=date(2026, 1, 1))
-    # (1,000 - 200 - 600) * 3 + 200 * 0.3 + 600 * 3.75 + 100 * 15 = 600 + 60 + 2,250 + 1,500 = 4,410 millionths
-    assert price.cost(1000, 100, 200, 600) == pytest.approx(0.00441)
-    assert price.cost(1000, 100, 200, 5000) == price.cost(1000, 100, 200, 800)
-    plain = Price(input=3.0, output=15.0, date=date(2026, 1, 1))
-    assert plain.cost(1000, 100, 200, 600) == plain.cost(1000, 100)
-
-
-def test_a_long_prompt_costs_more_for_every_token() -> None:
-    long = LongRates(above=200_000, input=6, cached=0.6, written=7.5, output=22.5)
-    price = Price(input=3, cached=0.3, written=3.75, output=15, long=long)
-    # Up to 200,000 tokens 3 and 15 dollars a million, beyond 6 and 22.5; what is cached and written as well.
-    assert price.cost(200_000, 1000) == pytest.approx(0.6 + 0.015)
-    assert price.cost(200_001, 1000) == pytest.approx(1.200006 + 0.0225)
-    # 100,001 * 6 + 50,000 * 0.6 + 50,000 * 7.5 = 600,006 + 30,000 + 375,000 millionths
-    assert price.cost(200_001, 0, 50_000, 50_000) == pytest.approx(1.005006)
-    assert price.batched.cost(200_001, 1000) == pytest.approx((1.200006 + 0.0225) / 2)
-    assert price.batched.cost(1000, 0, 0, 1000) == pytest.approx(3.75 * 0.0005)
+@together(
+    "price, tokens, millionths",
+    [
+        # Tokens of the prompt and the reply, and those of the prompt that were read from and written to the cache.
+        (CACHED, (1000, 100, 600), 400 * 3 + 600 * 0.3 + 100 * 15),
+        (CACHED, (1000, 100, 5000), 1000 * 0.3 + 100 * 15),  # no more can be cached than was sent
+        (PLAIN, (1000, 100, 200, 600), 1000 * 3 + 100 * 15),
+        (WRITTEN, (1000, 100, 200, 600), 200 * 3 + 200 * 0.3 + 600 * 3.75 + 100 * 15),
+        (WRITTEN, (1000, 100, 200, 5000), 200 * 0.3 + 800 * 3.75 + 100 * 15),
+        # A long prompt costs more for every token.
+        (LONG, (200_000, 1000), 200_000 * 3 + 1000 * 15),
+        (LONG, (200_001, 1000), 200_001 * 6 + 1000 * 22.5),
+        (LONG, (200_001, 0, 50_000, 50_000), 100_001 * 6 + 50_000 * 0.6 + 50_000 * 7.5),
+        (LONG.batched, (200_001, 1000), (200_001 * 6 + 1000 * 22.5) / 2),
+        (LONG.batched, (1000, 0, 0, 1000), 1000 * 3.75 / 2),
+    ],
+)
+def test_costs_of_calls(price: Price, tokens: tuple[int, ...], millionths: float) -> None:
+    assert price.cost(*tokens) == pytest.approx(millionths / 1e6)
 
 
 def test_a_price_for_long_prompts_only_is_not_free() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from together import together
 
 from summeter.models.base import Completion, Message, Request
 from summeter.models.providers import provider as room
@@ -19,21 +20,24 @@ from summeter.records import ReplayMiss, UsageError
 from summeter.runs.calls import CallStore
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "", "/", "openai/", "/gpt-4o", "openai/ "])
-def test_an_invalid_model_string_is_refused_with_an_example(model: str) -> None:
-    with pytest.raises(UsageError, match=r"PROVIDER/MODEL.*openai/MODEL.*scripted"):
+@together(
+    "model, said",
+    [
+        *(
+            (model, r"PROVIDER/MODEL.*openai/MODEL.*scripted")
+            for model in ("gpt-4o", "", "/", "openai/", "/m", "openai/ ")
+        ),
+        ("opnai/gpt-4o", r"did you mean openai/gpt-4o.*ollama.*openai-api/NAME/MODEL"),
+        ("zzz/gpt-4o", r"unknown provider 'zzz'; known: "),
+        ("local/models/nli", "an LLM is needed"),
+    ],
+)
+def test_an_invalid_model_string_is_refused_with_an_example(model: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
         resolve(model, environ={})
 
 
-def test_an_unknown_provider_is_refused_with_the_known_ones_and_a_guess() -> None:
-    with pytest.raises(UsageError, match=r"did you mean openai/gpt-4o.*ollama.*openai-api/NAME/MODEL"):
-        resolve("opnai/gpt-4o", environ={})
-    with pytest.raises(UsageError) as caught:
-        resolve("zzz/gpt-4o", environ={})
-    assert "did you mean" not in str(caught.value)
-
-
-@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+@together("timeout", [0, -1, float("nan")])
 def test_no_call_may_go_on_for_ever(timeout: float) -> None:
     with pytest.raises(UsageError, match="above 0 seconds"):
         resolve("vllm/m", timeout=timeout, environ={})

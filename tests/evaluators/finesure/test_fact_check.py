@@ -8,11 +8,19 @@ from typing import Any, get_args
 
 import pytest
 from evaluators.judging import Judge, item, run
+from together import together
 
 from summeter.evaluators.catalog import build
-from summeter.evaluators.finesure.fact_check import CATEGORIES, QUOTE, REPLY_FIELDS, FactCheck, Strategy, category
-from summeter.models.base import Completion
-from summeter.records import Judgment, ReplyError, UsageError, fault_of
+from summeter.evaluators.finesure.fact_check import (
+    CATEGORIES,
+    QUOTE,
+    REPLY_FIELDS,
+    FactCheck,
+    Strategy,
+    Taxonomy,
+    category,
+)
+from summeter.records import Judgment, ReplyError, UsageError
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SOURCE = "Ana sold her boat and bought a mill. It burnt down — “all of it”, she said."
@@ -111,36 +119,34 @@ def test_the_schema_asks_for_each_sentence_once() -> None:
     assert json.dumps(made).count('"enum"') == 1  # strict modes of servers limit the total number of enum values
 
 
-@pytest.mark.parametrize(
-    ("said", "means"),
+@together(
+    "taxonomy, said, means",
     [
-        ("No Error.", "no error"),
-        (" no  errors ", "no error"),
-        ("NoE", "no error"),
-        ("**entity error**", "entity error"),
-        ("out of context error", "out-of-context error"),
-        ("RelE", "predicate error"),
-        ("coreference\u200b error", "coreference error"),
-        ("other", "other error"),
+        *(
+            ("finesure", said, means)
+            for said, means in {
+                "No Error.": "no error",
+                " no  errors ": "no error",
+                "NoE": "no error",
+                "**entity error**": "entity error",
+                "out of context error": "out-of-context error",
+                "RelE": "predicate error",
+                "coreference\u200b error": "coreference error",
+                "other": "other error",
+            }.items()
+        ),
+        ("unisumeval", "relation", "relation error"),
+        *(("unisumeval", said, None) for said in ("predicate error", "OutE", "RelE")),
+        *(("finesure", said, None) for said in ("", "no", "error", "yes", "not entity error", "entity error?", 1, {})),
+        *(("finesure", said, None) for said in ("no error, entity error", None, True)),
     ],
 )
-def test_spellings_of_categories(said: str, means: str) -> None:
-    assert category(said, "finesure") == means
-
-
-@pytest.mark.parametrize(
-    "said", ["", "no", "error", "yes", "no error, entity error", "not entity error", "entity error?", None, 1, True, {}]
-)
-def test_invalid_categories(said: Any) -> None:
-    with pytest.raises(ReplyError):
-        category(said, "finesure")
-
-
-def test_the_taxonomies_do_not_mix() -> None:
-    assert category("relation", "unisumeval") == "relation error"
-    for other in ("predicate error", "OutE", "RelE"):
+def test_spellings_of_categories(taxonomy: Taxonomy, said: Any, means: str | None) -> None:
+    if means is None:
         with pytest.raises(ReplyError):
-            category(other, "unisumeval")
+            category(said, taxonomy)
+    else:
+        assert category(said, taxonomy) == means
 
 
 def test_the_released_form_is_read_in_order() -> None:
@@ -174,37 +180,6 @@ def test_rejected_replies_name_the_unit(strategy: Strategy, changed: Any, says: 
     failed = judged(strategy, {**REPLIES[strategy], **changed})
     assert [one.status for one in failed] == ["unparsed"] * 3
     assert says in str(failed[0].reason)
-
-
-def test_two_different_answers_are_ambiguous() -> None:
-    yes = {**REPLIES["basic"], "2": {"supported": "yes"}}
-    _, found = run(FactCheck(strategy="basic"), item(), Judge(f"{json.dumps(yes)} {REPLIES['basic']}"))
-    assert {fault_of(one.reason) for one in found} == {"ambiguous"}
-
-
-def test_provider_failures_apply_to_every_sentence() -> None:
-    cut = Judge(lambda _: Completion(text='{"1": ', finish_reason="length", tokens_out=12))
-    _, judgments = run(FactCheck(), item(), cut, repair=True)
-    assert len(cut.asked) == 1
-    assert {(one.status, fault_of(one.reason)) for one in judgments} == {("unparsed", "truncated")}
-    _, judgments = run(FactCheck(), item(), Judge(lambda _: Completion(text="", refusal="policy")))
-    assert [one.status for one in judgments] == ["refused"] * 3
-
-
-def test_the_repair_turn_can_save_a_reply() -> None:
-    replies = iter(['{"1": "no error"}', json.dumps(GOOD)])
-    judge = Judge(lambda _: next(replies))
-    _, judgments = run(FactCheck(), item(), judge, repair=True)
-    assert [one.label for one in judgments] == [1, 0, 1]
-    assert all(len(one.calls) == 2 for one in judgments)
-    assert "no entry for sentence 2, 3" in judge.asked[1].messages[-1].content
-
-
-def test_a_lone_surrogate_in_a_reason_is_stored_as_text() -> None:
-    reply = '{"1": {"reason": "\\ud800", "category": "no error"}, "2": "NoE", "3": "NoE"}'
-    first = run(FactCheck(), item(), Judge(reply))[1][0]
-    assert first.reason == "\ufffd"
-    first.model_dump_json()
 
 
 def test_a_summary_without_sentences_is_skipped_without_a_call() -> None:
