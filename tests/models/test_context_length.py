@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
+from together import together
 
 from summeter.models.base import Message, Request
 from summeter.models.context_length import context_lengths
@@ -49,43 +50,40 @@ LISTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "models", "tokens"), LISTS)
-def test_context_lengths_in_the_list_of_models(model: str, models: dict[str, Any], tokens: int | None) -> None:
+SLOT = {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 4}
+FILE = listing({"id": "f", "meta": {"n_ctx_train": 99, "n_ctx": 512}})
+# A model of LM Studio may be loaded with far less than its maximum, and what is longer is then cut.
+STUDIO = listing(
+    {"id": "m", "state": "loaded", "max_context_length": 131072, "loaded_context_length": 4096},
+    {"id": "n", "state": "not-loaded", "max_context_length": 8192},
+)
+PROPS, MODELS, LOADED = "/props?model=tiny", "/v1/models", "/api/v0/models"
+
+
+@together(
+    "model, gets, tokens, got",
+    [
+        *((model, {MODELS: models}, tokens, [MODELS]) for model, models, tokens in LISTS),
+        ("llamacpp/tiny", {"/props": SLOT}, 4096, [PROPS]),
+        # Without properties, the list of models is used.
+        ("llamacpp/tiny", {MODELS: FILE}, 512, [PROPS, MODELS]),
+        ("llamacpp/tiny", {"/props": {"default_generation_settings": {"n_ctx": 0}}, MODELS: FILE}, 512,
+         [PROPS, MODELS]),
+        ("lmstudio/m", {LOADED: STUDIO}, 4096, [LOADED]),
+        ("lmstudio/n", {LOADED: STUDIO}, None, [LOADED]),
+    ],
+)  # fmt: skip
+def test_context_lengths_that_servers_report(
+    model: str, gets: dict[str, Any], tokens: int | None, got: list[str]
+) -> None:
     with StubServer(lambda _: ok()) as server:
-        server.gets = {"/v1/models": models}
+        server.gets = gets
         found = ask(server, model)
         assert found.tokens == tokens
         assert f"the server at {server.url}" in found.said
-        assert server.got == ["/v1/models"]
+        assert ("before the model is loaded" in found.said) == (model == "lmstudio/n")
+        assert server.got == got
         assert not server.calls
-
-
-def test_llama_cpp_reports_the_context_of_a_slot() -> None:
-    with StubServer(lambda _: ok()) as server:
-        server.gets = {"/props": {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 4}}
-        assert ask(server, "llamacpp/tiny").tokens == 4096
-        assert server.got == ["/props?model=tiny"]
-
-
-@pytest.mark.parametrize("props", [None, {}, {"default_generation_settings": {"n_ctx": 0}}])
-def test_llama_cpp_without_properties_uses_its_list_of_models(props: dict[str, Any] | None) -> None:
-    with StubServer(lambda _: ok()) as server:
-        server.gets = {"/props": props, "/v1/models": listing({"id": "f", "meta": {"n_ctx_train": 99, "n_ctx": 512}})}
-        assert ask(server, "llamacpp/tiny").tokens == 512
-
-
-def test_lm_studio_reports_the_loaded_context() -> None:
-    with StubServer(lambda _: ok()) as server:
-        server.gets = {
-            "/api/v0/models": listing(
-                {"id": "m", "state": "loaded", "max_context_length": 131072, "loaded_context_length": 4096},
-                {"id": "n", "state": "not-loaded", "max_context_length": 8192},
-            )
-        }
-        assert ask(server, "lmstudio/m").tokens == 4096
-        found = ask(server, "lmstudio/n")  # it may be loaded with far less, and what is longer is then cut
-        assert found.tokens is None
-        assert "does not report it before the model is loaded" in found.said
 
 
 class Ollama(StubServer):
@@ -131,10 +129,10 @@ def test_invalid_lists_of_ollama_are_not_an_error() -> None:
 
 
 # A Modelfile's num_ctx counts up to what the model was trained for, 8,192; the training alone says nothing.
-@pytest.mark.parametrize(
-    ("parameters", "tokens"),
+@together(
+    "parameters, tokens",
     [('stop  "<x>"\nnum_ctx          2048', 2048), ("num_ctx 99999", 8192), ("num_ctx many", None), ("", None)],
-)  # fmt: skip
+)
 def test_older_ollama_versions_report_the_modelfile(parameters: str, tokens: int | None) -> None:
     with Ollama(None, parameters) as server:
         assert ask(server, "ollama/m").tokens == tokens
@@ -149,16 +147,10 @@ def test_hosted_models_are_looked_up_in_the_table_without_requests() -> None:
 
 def test_a_model_without_a_known_context_length_is_reported() -> None:
     keys = {"GOOGLE_API_KEY": "k" * 12, "OPENAI_API_KEY": "k" * 12}
-    strange = ["google/strange", "openai/strange", "google/strange"]
-    models = [*strange, "scripted/replies.jsonl"]  # the last reads all it is shown
-    found = asyncio.run(context_lengths(models, Options(environ=keys)))
-    assert found == {
-        "google/strange": ModelContext(
-            said="it is not in summeter's table of context lengths, and google does not report it"
-        ),
-        "openai/strange": ModelContext(
-            said="it is not in summeter's table of context lengths, and openai does not report it"
-        ),
+    models = ["google/strange", "openai/strange", "google/strange", "scripted/replies.jsonl"]  # the last reads all
+    said = "it is not in summeter's table of context lengths, and {} does not report it"
+    assert asyncio.run(context_lengths(models, Options(environ=keys))) == {
+        f"{vendor}/strange": ModelContext(said=said.format(vendor)) for vendor in ("google", "openai")
     }
 
 
