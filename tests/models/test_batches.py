@@ -344,26 +344,6 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 class TestResume:
-    def test_submitted_calls_are_not_submitted_again(self, vendor: str, tmp_path: Path) -> None:
-        requests = [ask(n, vendor) for n in range(6)]
-
-        async def interrupted() -> None:
-            async with sitting(server, vendor, tmp_path) as session:
-                doing = asyncio.create_task(session.all(requests))
-                await until(lambda: session.log.open and session.log.open[0].id is not None)
-                doing.cancel()
-                await asyncio.wait([doing])
-
-        with BatchServer(echo) as server:
-            server.done = lambda _: False
-            asyncio.run(interrupted())
-            server.done = lambda _: True
-            found, session = run(server, vendor, tmp_path, [*requests, ask(99, vendor)])
-            assert texts(found) == [*(f"answer {n}" for n in range(6)), "answer 99"]
-            assert server.sizes == [6, 1]
-            assert len(server.handed_in) == len(set(server.handed_in))
-            assert session.log.open == []
-
     def test_a_batch_whose_answer_was_lost_is_found(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.lose = lambda number: number == 0
