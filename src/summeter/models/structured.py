@@ -7,7 +7,8 @@ reply does not match either, the answer has a status and no data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -151,6 +152,17 @@ class BoundLLM:
         if isinstance(result, ReplyError):
             return Answer(None, result.kind, str(result), *reply)
         return Answer(result, "ok", None, *reply)
+
+
+async def ask_together(questions: Iterable[Awaitable[T]]) -> list[T]:
+    """Return the answers to questions that are asked concurrently.
+
+    If one of them raises an error, the first error is raised when all questions have ended, so that the replies to the
+    others are stored.
+    """
+    tasks = [asyncio.ensure_future(question) for question in questions]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]
 
 
 def _read(completion: Completion, form: Form[T], max_tokens: int | None) -> T | ReplyError:

@@ -33,7 +33,7 @@ from summeter.evaluators.replies import (
 )
 from summeter.evaluators.windows import document_views
 from summeter.models.prompts import Prompt, fence_code, lines
-from summeter.models.structured import BoundLLM, Form
+from summeter.models.structured import BoundLLM, Form, ask_together
 from summeter.records import Document, Item, Judgment, Origin, Status
 from summeter.text.spans import TextSpan
 
@@ -193,19 +193,9 @@ class KeyFactExtraction(PromptedEvaluator):
         models = [tools.llm(role) for role in roles]
         draws = [sum(earlier.id == model.id for earlier in models[:place]) for place, model in enumerate(models)]
         questions = (self._vote(model, document, facts, draw) for model, draw in zip(models, draws, strict=True))
-        votes = await asyncio.gather(*questions, return_exceptions=True)
-        errors = [vote for vote in votes if isinstance(vote, BaseException)]
-        if errors:
-            raise errors[0] if len(errors) == 1 else BaseExceptionGroup("validators", errors)
-        rows = [
-            {"role": role, **vote[0]}
-            for role, vote in zip(roles, votes, strict=True)
-            if not isinstance(vote, BaseException)
-        ]
-        calls = (
-            *extracted.calls,
-            *(key for vote in votes if not isinstance(vote, BaseException) for key in vote[1]),
-        )
+        votes = await ask_together(questions)
+        rows = [{"role": role, **row} for role, (row, _) in zip(roles, votes, strict=True)]
+        calls = (*extracted.calls, *(key for _, keys in votes for key in keys))
         usable = [row["votes"] for row in rows if row["votes"] is not None]
         against = [sum(not vote["useful"] for vote in of_fact) for of_fact in zip(*usable, strict=True)]
         rejected = [index for index, count in enumerate(against) if 2 * count > len(usable)]

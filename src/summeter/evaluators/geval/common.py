@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from summeter.evaluators.rating.judge import POINTS, Rating, RatingJudge
 from summeter.evaluators.rating.reading import score_in
 from summeter.evaluators.rating.scale import Scale, point
 from summeter.evaluators.replies import field, show
-from summeter.models.structured import Answer, BoundLLM
+from summeter.models.structured import Answer, BoundLLM, ask_together
 from summeter.records import CapabilityError, Item, ReplyError
 
 ALTERNATIVES = 20
@@ -113,14 +112,7 @@ class ScoreForm(Sampled, RatingJudge):
                 asking = (
                     llm.ask(prompt, form, draw=draw, temperature=1.0) for draw in range(1, (self.draws or SAMPLES) + 1)
                 )
-                # If one call fails, the replies of the others have been stored.
-                results = await asyncio.gather(*asking, return_exceptions=True)
-                answers: list[Answer[Rating]] = []
-                for result in results:
-                    if isinstance(result, BaseException):
-                        raise result
-                    answers.append(result)
-                return _mean(answers)
+                return _mean(await ask_together(asking))
 
     async def _weighted(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         hint = f"choose another model, or the mean of several replies: {self.name}[draws=20]"
