@@ -192,17 +192,6 @@ class TestWhatComes:
             assert server.sizes == [30]
         assert texts(found) == [f"\u96e8\ufffd {n}" for n in range(30)]
 
-    def test_a_dependent_call_is_the_next_batch(self, vendor: str, tmp_path: Path) -> None:
-        async def main() -> None:
-            async with sitting(server, vendor, tmp_path) as session:
-                first = texts(await session.all([ask(n, vendor) for n in range(5)]))
-                then = [ask(100 + int(text.split()[1]), vendor) for text in first]
-                assert texts(await session.all(then)) == [f"answer {n + 100}" for n in range(5)]
-
-        with BatchServer(echo) as server:
-            asyncio.run(main())
-            assert server.sizes == [5, 5]
-
     def test_waits_grow_and_are_reported(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.done = lambda made: len([one for one in server.seen if one == made.id]) > 12

@@ -13,7 +13,6 @@ from summeter.evaluators.aspects import RATED, AspectDef
 from summeter.evaluators.base import Evaluator, Prepared
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.geval import geval
-from summeter.evaluators.geval.common import ScoreForm
 from summeter.evaluators.geval.geval import GEval, prompt_template, read_steps
 from summeter.evaluators.geval.plus import GEvalPlus, GEvalPlusFaithfulness, GEvalPlusRating
 from summeter.models.base import Completion, Request, TokenLogprobs
@@ -191,6 +190,7 @@ class TestKeyFacts:
 
 class TestSettings:
     def test_the_scoring_is_signed(self) -> None:
+        assert build("geval[sample,draws=5]") == build("geval[draws=5]")
         signed = [build(name).sign({"judge": "p/m"}, None, {"t": 0.2}) for name in
                   ("geval", "geval[logprob]", "geval[sample]", "geval[draws=5]", "geval[single]")]  # fmt: skip
         assert signed[0] == signed[1]
@@ -201,7 +201,8 @@ class TestSettings:
 
     @pytest.mark.parametrize(
         "text", ["geval[draws=0]", "geval[draws=x]", "geval[sampel]", "geval[single,draws=6]", "geval[steps=tuned]",
-                 "geval_plus.rating[aspect=faithfulness]", "geval_plus[aspect=coherence]", "geval[aspect=tone]"],
+                 "geval_plus.rating[aspect=faithfulness]", "geval_plus[aspect=coherence]", "geval[aspect=tone]",
+                 "geval[logprob,draws=5]", "geval_plus[single,draws=3]"],
     )  # fmt: skip
     def test_invalid_settings(self, text: str) -> None:
         with pytest.raises(UsageError):
@@ -223,21 +224,6 @@ class TestPlus:
         bad = GEvalPlusFaithfulness().read('{"1": {"response": "maybe"}, "2": {"response": "no"}}', ITEM, "strict", "s")
         assert {one.status for one in bad} == {"unparsed"}
 
-    def test_a_sentence_that_one_window_supports_is_supported(self) -> None:
-        """There are three windows. A yes outweighs a no; without a yes, an unusable reply means no verdict."""
-        one = item(SENTENCES, document=" ".join(f"Sentence {place} tells nothing of it." for place in range(150)))
-        seen: list[Request] = []
-
-        def answer(request: Request) -> Completion:
-            seen.append(request)
-            said = {"1": {"response": "yes" if len(seen) == 2 else "no"}, "2": {"response": "no"}}
-            return Completion(text="?" if len(seen) == 3 else json.dumps(said), finish_reason="stop")
-
-        _, found = ask(GEvalPlusFaithfulness(), Scripted(answer), one, context=900)
-        assert len(seen) == 3
-        assert [one.status for one in found] == ["ok", "unparsed"]
-        assert found[0].label == 1
-
     def test_components_of_the_bundle(self) -> None:
         parts = [(type(part), part.active_aspects) for part in GEvalPlus(scoring="single").components()]
         assert parts == [
@@ -247,23 +233,6 @@ class TestPlus:
         assert GEvalPlus(aspect="conciseness", draws=3).components() == (
             GEvalPlusRating(aspect="conciseness", draws=3),
         )
-
-    def test_a_share_and_ratings_make_no_composite(self) -> None:
-        llm = Scripted({"Fill in the form": {"score": 4},
-                        "For each sentence": {"1": {"response": "yes"}, "2": {"response": "no"}}})  # fmt: skip
-        found: list[Judgment] = []
-        for part in GEvalPlus(scoring="single").components():
-            assert isinstance(part, ScoreForm | GEvalPlusFaithfulness)
-            found += ask(part, llm)[1]
-        scores = {(score.aspect, score.value) for score in summary_scores(found, {})}
-        assert scores == {("faithfulness", 0.5), ("completeness", 4.0), ("conciseness", 4.0)}
-
-
-@pytest.mark.parametrize("judge", ["geval[logprob,draws=5]", "geval[single,draws=5]", "geval_plus[single,draws=3]"])
-def test_draws_require_sampling(judge: str) -> None:
-    with pytest.raises(UsageError, match="`draws` requires scoring=sample"):
-        build(judge)
-    assert build("geval[sample,draws=5]") == build("geval[draws=5]")
 
 
 @pytest.mark.parametrize("aspect", ["coherence", "faithfulness"])

@@ -12,7 +12,6 @@ from summeter.evaluators.rating.judge import RatingJudge
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.providers.scripted import Scripted
 from summeter.records import Item, UsageError
-from summeter.scoring import is_rating
 
 NAMES = ("rts", "rts2", "mcq", "mcq2", "stareval", "h2h", "direct")
 REPLIES = {
@@ -50,16 +49,6 @@ class TestEach:
         assert found.reason == reply.get("reason")
         assert found.model == "scripted/rules"
         assert len(found.calls) == 1
-
-    def test_the_signature_always_names_the_aspect_and_never_the_splitter(self, name: str) -> None:
-        signed = named(name).sign({"judge": "p/m"}, "rules-1", {"t": 0})
-        aspect = "faithfulness" if name == "direct" else "coherence"
-        assert signed.startswith(f"{name}|judge:p/m|t:0|aspect:{aspect}|prompt:")
-        scale = {"h2h": None, "direct": "0-100"}.get(name, "1-5")
-        assert is_rating(signed) == (scale is not None)
-        assert scale is None or f"|scale:{scale}|" in signed
-        assert "split" not in signed
-        assert named(name, aspect="overall").sign({}) != named(name).sign({})
 
     @pytest.mark.parametrize("aspect", RATED)
     def test_the_prompt_contains_aspect_and_texts(self, name: str, aspect: str) -> None:

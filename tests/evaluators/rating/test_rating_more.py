@@ -100,10 +100,6 @@ class TestYesNo:
         assert judge.strict(text).reason == text
         assert list(judge.form(ITEM).schema["properties"]) == ["reasoning", "answer"]
 
-    def test_chain_of_thought_is_signed(self) -> None:
-        assert "cot:no" in YesNo().sign({})
-        assert "cot:yes" in YesNo(cot=True).sign({})
-
 
 def test_ratings_of_the_three_aspects_make_no_composite() -> None:
     """A rating of faithfulness from 1 to 5 is not a share of sentences."""
