@@ -302,24 +302,40 @@ def test_edge_cases_have_one_defined_result(name: str, edge: str) -> None:
         assert mine
 
 
-def test_an_evaluator_that_cannot_be_built_is_named() -> None:
-    with pytest.raises(UsageError, match="evaluator 'rts': the aspect 'coherance' is unknown"):
-        build("rts[aspect=coherance]")
-    with pytest.raises(UsageError, match="no evaluator 'rogue' \\(did you mean rouge\\?\\); known: "):
-        build("rogue")
-    with pytest.raises(UsageError, match="closing"):
-        build("rouge[stemmer=true")
-    with pytest.raises(UsageError, match="KEY=VALUE"):
-        build("rouge[stemmer]")
+# What is refused before any judge runs, and a word of the message (mostly the name of the setting).
+REFUSED = {
+    "rogue": r"did you mean rouge\?\); known: ", "rouge[stemmer=true": "closing", "rouge[stemmer]": "KEY=VALUE",
+    "rts[aspect=coherance]": "evaluator 'rts': the aspect 'coherance' is unknown",
+    "factscore[batch=0]": "batch", "rts2[definitions=long]": "definitions", "mcq2[definitions=long]": "definitions",
+    "h2h[sytems=a;b]": r"there is no setting 'sytems' \(did you mean systems\?\)",
+    "h2h[order=ba]": "order: is 'ba'; give both or ab", "h2h[systems=a;a]": "systems", "h2h[pairs=a:a]": "pairs",
+    "h2h[pairs=a]": "pairs", "h2h[pairs=a:b:c]": "pairs", "h2h[pairs=a:b;b:a]": "twice",
+    "h2h[pairs=a:b,systems=a;c]": "cannot be combined",
+    **dict.fromkeys(
+        ("rts.together[rated=fluency]", "rts.together[rated=fluency;fluency]", "rts.together[rated='']"), "rated"
+    ),
+    "rts.together[rated=fluency;tone]": "tone",
+    "ensemble[of=rts]": "needs at least two evaluators", "ensemble[of=rts+rogue]": "no evaluator 'rogue'",
+    "ensemble[of=rts+h2h]": "h2h is a pairwise judge", "ensemble[of=rts+rts]": "listed twice",
+    "ensemble[of=rts+mcq,at_least=3]": "there are only 2", "ensemble[of=rts+support]": "same aspect",
+    "ensemble[of=rts+ensemble]": "cannot be a member",
+    "geval[draws=0]": "draws", "geval[draws=x]": "draws", "geval[sampel]": "scoring", "geval[aspect=tone]": "tone",
+    "geval[steps=tuned]": "tuned steps", "geval[steps='']": "steps", "geval[steps=' ; ']": "steps",
+    "geval[steps=[]]": "steps", "geval[steps=[' ']]": "steps",
+    **dict.fromkeys(
+        ("geval[single,draws=6]", "geval[logprob,draws=5]", "geval_plus[single,draws=3]"),
+        "`draws` requires scoring=sample",
+    ),
+    "geval_plus.rating[aspect=faithfulness]": "faithfulness", "geval_plus[aspect=coherence]": "aspect",
+    "finesure[strategy=basic,taxonomy=unisumeval]": "taxonomy=unisumeval has no effect",
+    "finesure.fact_check[strategy=basic,taxonomy=unisumeval]": "taxonomy=unisumeval has no effect",
+}  # fmt: skip
 
 
-def test_a_setting_of_another_name_or_value_is_named_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"evaluator 'h2h': there is no setting 'sytems' \(did you mean systems\?\)"):
-        build("h2h[sytems=a;b]")
-    with pytest.raises(UsageError, match=r"evaluator 'h2h': order: is 'ba'; give both or ab"):
-        build("h2h[order=ba]")
-    with pytest.raises(UsageError, match="evaluator 'factscore': batch: is"):
-        find("factscore")(batch=0)
+@together("spec, said", REFUSED.items())
+def test_an_invalid_evaluator_is_refused(spec: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        build(spec)
 
 
 @pytest.mark.parametrize(

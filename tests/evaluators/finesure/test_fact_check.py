@@ -10,7 +10,6 @@ import pytest
 from evaluators.judging import Judge, item, run
 from together import together
 
-from summeter.evaluators.catalog import build
 from summeter.evaluators.finesure.fact_check import (
     CATEGORIES,
     QUOTE,
@@ -200,10 +199,6 @@ def test_strategy_taxonomy_and_prompt_are_signed(tmp_path: Path) -> None:
     assert mine.prompt(item()).messages[0].content == "Is this true? Ana sold the boat."
     with pytest.raises(UsageError, match="does not exist"):
         FactCheck(prompts=tmp_path / "nowhere")
-    for name in ("finesure", "finesure.fact_check"):
-        assert build(f"{name}[strategy=evidence,taxonomy=unisumeval]")
-        with pytest.raises(UsageError, match="taxonomy=unisumeval has no effect"):
-            build(f"{name}[strategy=basic,taxonomy=unisumeval]")
 
 
 def test_an_echoed_prompt_with_an_injected_verdict_is_rejected() -> None:

@@ -11,7 +11,7 @@ from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.judge import RatingJudge
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.providers.scripted import Scripted
-from summeter.records import Item, UsageError
+from summeter.records import Item
 
 NAMES = ("rts", "rts2", "mcq", "mcq2", "stareval", "h2h", "direct")
 REPLIES = {
@@ -113,5 +113,3 @@ def test_short_forms_with_full_definitions(name: str) -> None:
     ]  # fmt: skip
     assert brief.sign({}) == build(f"{name}[aspect=relevance]").sign({})
     assert "|definitions:full|" in full.sign({})
-    with pytest.raises(UsageError, match="definitions"):
-        build(f"{name}[definitions=long]")

@@ -14,7 +14,7 @@ from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.rating.together import RatedTogether
 from summeter.evaluators.rating.yesno import YesNo
 from summeter.models.providers.scripted import Scripted
-from summeter.records import InputError, Judgment, ReplyError, UsageError
+from summeter.records import InputError, Judgment, ReplyError
 from summeter.scoring import COMPOSED, composites, summary_scores
 
 ITEM = item(("Ana sold the boat.",), document="Ana sold her boat and bought a mill.")
@@ -82,11 +82,6 @@ class TestTogether:
         assert again.sign({}) == mixed.sign({})
         with pytest.raises(InputError):
             RatedTogether(aspect_file=tmp_path / "none.yaml")
-
-    @pytest.mark.parametrize("rated", ["fluency", "fluency;fluency", "fluency;tone", ""])
-    def test_invalid_aspects(self, rated: str) -> None:
-        with pytest.raises(UsageError, match=r"rated|tone"):
-            rebuild("rts.together", {"rated": rated})
 
 
 class TestYesNo:

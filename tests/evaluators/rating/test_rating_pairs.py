@@ -118,11 +118,6 @@ class TestImport:
         assert {one.value for one in preferences(Run(tmp_path / "strict").judgments())} == {None}
         assert {one.value for one in preferences(Run(tmp_path / "legacy").judgments())} == {0.5}
 
-    def test_an_unknown_aspect_writes_no_run(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="'h2h' has no aspect 'cohesion'"):
-            import_outputs(load(rows(1)), self.raw(tmp_path, aspect="cohesion"), tmp_path / "run", "strict")
-        assert not (tmp_path / "run").exists()
-
     def test_an_unknown_rival_is_named_by_its_line(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"raw\.jsonl:1: doc_id: .* by system 'z'"):
             import_outputs(load(rows(1)), self.raw(tmp_path, rival="z"), tmp_path / "run", "strict")
@@ -148,21 +143,6 @@ class TestSelections:
         # Only the order is in the signature.
         assert ("|order:ab|" in judge.sign({})) is ("order=ab" in settings)
         assert (judge.sign({}) == build("h2h").sign({})) is ("order=ab" not in settings)
-
-    @pytest.mark.parametrize(
-        ("text", "says"),
-        [
-            ("h2h[systems=a;a]", "two or more different systems"),
-            ("h2h[pairs=a:a]", "must contain pairs of two different systems"),
-            ("h2h[pairs=a]", "pairs"),
-            ("h2h[pairs=a:b:c]", "pairs"),
-            ("h2h[pairs=a:b;b:a]", "contains a pair twice"),
-            ("h2h[pairs=a:b,systems=a;c]", "cannot be combined"),
-        ],
-    )
-    def test_invalid_pairs(self, text: str, says: str) -> None:
-        with pytest.raises(UsageError, match=says):
-            build(text)
 
     @pytest.mark.parametrize(
         ("judges", "expected"),
