@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isnan
 from statistics import fmean
+from typing import Any
 
 from pydantic import Field
 
@@ -15,6 +16,9 @@ from summeter.records import Judgment, Record
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import Bootstrap, PairDifference, paired_differences
+
+_PAIR = ("system", "rival", "judge", "signature", "aspect")
+"""Fields that identify the preference between two systems."""
 
 
 class Preference(Record):
@@ -112,22 +116,12 @@ def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preferenc
         key = (document, first, second, judge, signature, aspect)
         verdicts.setdefault(key, []).append(1.0 - value if turned and value is not None else value)
     result = []
-    for (doc_id, system, rival, judge, signature, aspect), values in verdicts.items():
+    for judged, values in verdicts.items():
         known = [value for value in values if value is not None]
-        result.append(
-            Preference(
-                doc_id=doc_id,
-                system=system,
-                rival=rival,
-                judge=judge,
-                signature=signature,
-                aspect=aspect,
-                value=fmean(known) if known else None,
-                n=len(known),
-                missing=len(values) - len(known),
-                flipped=any(value > 0.5 for value in known) and any(value < 0.5 for value in known),
-            )
-        )
+        fields: dict[str, Any] = dict(zip(("doc_id", *_PAIR), judged, strict=True))
+        flipped = any(value > 0.5 for value in known) and any(value < 0.5 for value in known)
+        mean, missing = fmean(known) if known else None, len(values) - len(known)
+        result.append(Preference(**fields, value=mean, n=len(known), missing=missing, flipped=flipped))
     return result
 
 
@@ -139,7 +133,7 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
     """
     groups: dict[tuple[str, ...], list[Preference]] = {}
     for row in rows:
-        groups.setdefault((row.system, row.rival, row.judge, row.signature, row.aspect), []).append(row)
+        groups.setdefault(tuple(getattr(row, name) for name in _PAIR), []).append(row)
     families: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for key in groups:
         families.setdefault(key[2:], []).append(key)
@@ -153,29 +147,13 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
     scores = []
     for key, group in groups.items():
         got = Bootstrap([row.doc_id for row in group], RESAMPLES, LEVEL, seed).mean([row.value for row in group])
-        system, rival, judge, signature, aspect = key
-        low, high = (None if end is None else (1 + end) / 2 for end in (tests[key].low, tests[key].high))
+        fields: dict[str, Any] = dict(zip(_PAIR, key, strict=True))
+        ends = tuple(None if end is None else (1 + end) / 2 for end in (tests[key].low, tests[key].high))
         twice = [row.flipped for row in group if row.n > 1]
-        scores.append(
-            PairScore(
-                system=system,
-                rival=rival,
-                judge=judge,
-                signature=signature,
-                aspect=aspect,
-                value=got.value,
-                low=got.low,
-                high=got.high,
-                n=got.n,
-                missing=got.missing,
-                reason=got.reason,
-                flip_rate=fmean(twice) if twice else None,
-                flips=sum(twice),
-                twice=len(twice),
-                interval=got.method or "",
-                settled=tests[key].better is not None,
-                ends=(low, high),
-                test=tests[key].text,
-            )
-        )
+        rate = fmean(twice) if twice else None
+        scores.append(PairScore(
+            **fields, value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
+            flip_rate=rate, flips=sum(twice), twice=len(twice), interval=got.method or "",
+            settled=tests[key].better is not None, ends=ends, test=tests[key].text,
+        ))  # fmt: skip
     return scores

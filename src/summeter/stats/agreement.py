@@ -60,22 +60,19 @@ class Model(StrEnum):
 
 
 def _of_parts(
-    shell: Measurement,
-    parts: Parts,
-    value: Callable[[Floats, Floats], Floats],
-    units: int,
-    room: Callable[[Floats], Floats] = lambda expected: expected,
+    shell: Measurement, parts: Parts, units: int, *, agreement: bool = False, largest: float = 1.0
 ) -> Measurement:
-    """Return a coefficient with the value ``value(observed, expected)``.
+    """Return the coefficient 1 - observed / expected disagreement.
 
-    The coefficient is undefined if ``room(expected)``, the denominator of the coefficient, is not positive.
+    If `agreement` is True, `parts` returns agreements, which are 1 - disagreement. The coefficient is undefined if the
+    expected disagreement, relative to the `largest` distance of two votes, is not positive.
     """
 
     def weighted(weights: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            observed, expected = parts(weights)
-            left = room(expected)
-            return np.asarray(np.where(left > _SURE * (1 + left), value(observed, expected), np.nan))
+            observed, expected = (1 - part if agreement else part for part in parts(weights))
+            left = expected / largest
+            return np.asarray(np.where(left > _SURE * (1 + left), 1 - observed / expected, np.nan))
 
     shell = replace(shell, weighted=weighted)
     if not shell.n:
@@ -97,13 +94,8 @@ def _shell(counts: Ints, raters: int, width: int) -> Measurement:
         int((~paired).sum()),
         reason=CONSTANT if paired.any() else NOT_PAIRED,
         width=width,
-        details=_rests_on(raters, int(counts[paired].sum())),
+        details={"raters": raters, "votes": int(counts[paired].sum()), "observed": None, "expected": None},
     )
-
-
-def _rests_on(raters: int, votes: int) -> dict[str, Any]:
-    """Return the details: the numbers of raters and votes, and agreements that are filled in later."""
-    return {"raters": raters, "votes": votes, "observed": None, "expected": None}
 
 
 # ---- votes
@@ -158,19 +150,19 @@ def krippendorff_alpha(
     values = np.array(categories)
     match kind:
         case MeasurementLevel.NOMINAL:
-            return _of_parts(shell, _nominal(paired), _alpha, size)
+            return _of_parts(shell, _nominal(paired), size)
         case MeasurementLevel.ORDINAL:
-            return _of_parts(shell, _ordinal(paired), _alpha, size)
+            return _of_parts(shell, _ordinal(paired), size)
         case MeasurementLevel.RATIO:
             if values[0] < 0:
                 raise ValueError("ratio votes must not be negative")
             gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
             ratios = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0)
-            return _of_parts(shell, _by_distance(paired, ratios**2), _alpha, size)
+            return _of_parts(shell, _by_distance(paired, ratios**2), size)
         case MeasurementLevel.INTERVAL:
             # An expected disagreement that is tiny relative to the largest distance is a rounding error.
             largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
-            return _of_parts(shell, _interval(paired, values), _alpha, size, lambda expected: expected / largest)
+            return _of_parts(shell, _interval(paired, values), size, largest=largest)
         case _:
             assert_never(kind)
 
@@ -237,7 +229,7 @@ def masi_alpha(votes: Sequence[Sequence[frozenset[str] | None]], clusters: Ints 
     if not shell.n:
         return shell
     distances = np.array([[masi_distance(left, right) for right in codes] for left in codes])
-    return _of_parts(shell, _by_distance(paired, distances), _alpha, paired.size)
+    return _of_parts(shell, _by_distance(paired, distances), paired.size)
 
 
 def masi_distance(left: Any, right: Any) -> float:
@@ -254,10 +246,6 @@ def masi_distance(left: Any, right: Any) -> float:
         return 0.0
     weight = 2 / 3 if both and both == min(len(left), len(right)) else 1 / 3
     return 1 - weight * both / len(left | right)
-
-
-def _alpha(observed: Floats, expected: Floats) -> Floats:
-    return 1 - observed / expected
 
 
 def _nominal(paired: _PairedVotes) -> Parts:
@@ -370,15 +358,7 @@ def cohen_kappa(
 
 def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Measurement:
     both = (left >= 0) & (right >= 0)
-    n, q = int(both.sum()), len(weight)
-    shell = Measurement(
-        None,
-        n,
-        len(both) - n,
-        reason=CONSTANT if n else NOT_PAIRED,
-        width=q * q,
-        details=_rests_on(2, 2 * n),
-    )
+    q = len(weight)
     unit = np.arange(len(both)) if clusters is None else clusters
     size = int(unit.max(initial=-1)) + 1
     cells = unit[both] * q * q + left[both] * q + right[both]
@@ -391,7 +371,7 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Me
         rows, columns = table.sum(axis=2) / n_drawn[:, None], table.sum(axis=1) / n_drawn[:, None]
         return observed, ((rows @ weight) * columns).sum(axis=1)
 
-    return _of_parts(shell, parts, _chance_corrected, size, _left)
+    return _of_parts(_shell(2 * both, 2, q * q), parts, size, agreement=True)
 
 
 def fleiss_kappa(votes: Values, scale: Sequence[float] | None = None, clusters: Ints | None = None) -> Measurement:
@@ -461,7 +441,7 @@ def _gwet(name: str, votes: Values, scale: Sequence[float] | None, weights: str,
         return observed, weight.sum() * (share * (1 - share)).sum(axis=1) / (q * (q - 1))
 
     shell = _shell(m.astype(np.int64), len(np.unique(raters)), q)
-    return _of_parts(shell, parts, _chance_corrected, len(sums), _left)
+    return _of_parts(shell, parts, len(sums), agreement=True)
 
 
 def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
@@ -488,14 +468,6 @@ def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
             return np.asarray(1 - distance * (distance + 1) / (q * (q - 1)))
         case _:
             assert_never(kind)
-
-
-def _left(expected: Floats) -> Floats:
-    return 1 - expected
-
-
-def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
-    return (observed - expected) / (1 - expected)
 
 
 # ---- ratings

@@ -178,6 +178,9 @@ def alt_test(
     >>> got.winning_rate, got.annotators[0].judge, round(got.annotators[0].p, 4)
     (1.0, 0.9, 0.0415)
     """
+    from scipy.special import stdtr
+    from scipy.stats import wilcoxon
+
     groups = None if clusters is None else codes(clusters)
     tested = []
     for j, row in enumerate(won.difference):
@@ -194,9 +197,12 @@ def alt_test(
         error = math.sqrt(float((pulls**2).sum()) * size / (size - 1))
         test = T_TEST if size >= fewest else WILCOXON
         if test == WILCOXON:
-            p = _wilcoxon(np.bincount(unit, d) / np.bincount(unit) - epsilon)
+            gaps = np.bincount(unit, d) / np.bincount(unit) - epsilon
+            p = float(wilcoxon(gaps, alternative="less").pvalue) if gaps.any() else 1.0
+        elif error > 1e-12:
+            p = float(stdtr(total.sum() ** 2 / (total**2).sum() - 1, (mean - epsilon) / error))
         else:
-            p = _t_below(mean - epsilon, error, float(total.sum() ** 2 / (total**2).sum()) - 1)
+            p = 0.0 if mean < epsilon else 1.0
         judge, person = (float((w * side[j, kept]).sum() / w.sum()) for side in won)
         tested.append(Replaced(j, judge, person, len(d), p, error, test))
     if not tested:
@@ -206,20 +212,6 @@ def alt_test(
     results = tuple(each._replace(replaced=bool(ok)) for each, ok in zip(tested, rejected, strict=True))
     advantage = float(np.mean([each.judge for each in results]))
     return AltTest(float(rejected.mean()), advantage, results, epsilon, alpha)
-
-
-def _t_below(gap: float, error: float, df: float) -> float:
-    if error <= 1e-12:
-        return 0.0 if gap < 0 else 1.0
-    from scipy.special import stdtr
-
-    return float(stdtr(df, gap / error))
-
-
-def _wilcoxon(gaps: Floats) -> float:
-    from scipy.stats import wilcoxon
-
-    return float(wilcoxon(gaps, alternative="less").pvalue) if gaps.any() else 1.0
 
 
 def benjamini_yekutieli(p_values: Values, alpha: float) -> Bools:

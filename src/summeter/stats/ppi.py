@@ -78,9 +78,11 @@ def ppi_mean(
     if n == 0:
         none = undefined("no human label beside a machine judgment", n, missing)
         return PpiMean(none, none, rest)
-    weight = 0.0
-    if rest > 1:
-        weight = _weight(people, judged) if tuned else 1.0
+    weight, spread = 1.0 if rest > 1 else 0.0, float(judged.var(ddof=1)) if rest > 1 else 0.0
+    if tuned:
+        centred = (side[labelled] - side[labelled].mean() for side in (people, judged))
+        covariance = float(np.prod(list(centred), axis=0).mean())
+        weight = min(1.0, max(0.0, covariance / ((1 + n / rest) * spread))) if spread > 0 else 0.0
     bias = float((judged - people)[labelled].mean())
     plain = Estimate(float(people[labelled].mean()), **counts, method=f"{level:.0%} mean, {by}")
     corrected = float((people[labelled] - weight * judged[labelled]).mean())
@@ -183,18 +185,6 @@ def _judged_rows(human: Values, machine: Values, clusters: Labels | None) -> tup
         raise ValueError(f"{len(labels)} cluster labels for {len(people)} rows")
     kept = ~np.isnan(judged)
     return people[kept], judged[kept], labels[kept], int((~kept).sum())
-
-
-def _weight(people: Floats, judged: Floats) -> float:
-    """Return the weight of the machine with the smallest standard error, between 0 and 1."""
-    labelled = ~np.isnan(people)
-    n, rest = int(labelled.sum()), int((~labelled).sum())
-    human, on_labelled = people[labelled], judged[labelled]
-    spread = float(judged.var(ddof=1))
-    if spread <= 0:
-        return 0.0
-    covariance = float(((human - human.mean()) * (on_labelled - on_labelled.mean())).mean())
-    return min(1.0, max(0.0, covariance / ((1 + n / rest) * spread)))
 
 
 def _standard_error(people: Floats, judged: Floats, clusters: Ints, weight: float) -> float:

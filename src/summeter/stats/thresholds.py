@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from .base import Floats, Ints, Values, complete
+from .base import Floats, Values, complete
 from .classification import NO_NEGATIVES, NO_POSITIVES
 
 
@@ -70,45 +70,27 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
     if absent_class is not None and how is not Candidates.RELEASED:
         return shell._replace(reason=absent_class)
     match how:
-        case Candidates.RELEASED:
-            # arange(500) / 5 differs in the last bits, which matters if a percentile equals a score.
-            tried = np.percentile(column, np.arange(0, 100, 0.2))
-            rounded = _rounded_accuracy(gold, column, tried)
-            return _last_best(shell, tried, rounded, absent_class and f"{absent_class}: its recall")
         case Candidates.SCORES:
             tried = np.unique(column)
         case Candidates.PERCENTILES:
             tried = np.percentile(column, np.arange(0, 500) / 5)
+        case Candidates.RELEASED:
+            # arange(500) / 5 differs in the last bits, which matters if a percentile equals a score.
+            tried = np.percentile(column, np.arange(0, 100, 0.2))
         case _:
             assert_never(how)
-    right, whole = _right_at(gold, column, tried)
-    return _last_best(shell, tried, right, None, whole)
-
-
-def _last_best(shell: Threshold, tried: Floats, values: Floats | Ints, note: str | None, whole: int = 1) -> Threshold:
+    positives, negatives = np.sort(column[gold == 1]), np.sort(column[gold == 0])
+    hits = len(positives) - np.searchsorted(positives, tried, side="right").astype(np.int64)
+    rejected = np.searchsorted(negatives, tried, side="right").astype(np.int64)
+    if how is Candidates.RELEASED:
+        # The mean recall of the classes that are present, rounded as in scikit-learn.
+        recalls = [part / len(of) for part, of in ((rejected, negatives), (hits, positives)) if len(of)]
+        values: Floats = np.asarray(sum(recalls[1:], recalls[0]) / len(recalls))
+        whole = 1
+    else:
+        # (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N), in integers, so that equal accuracies compare equal.
+        values = (hits * len(negatives) + rejected * len(positives)).astype(np.float64)
+        whole = 2 * len(positives) * len(negatives)
     best = len(values) - 1 - int(np.argmax(values[::-1]))
+    note = f"{absent_class}: its recall" if absent_class else None
     return shell._replace(threshold=float(tried[best]), balanced_accuracy=float(values[best] / whole), reason=note)
-
-
-def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
-    """Return the balanced accuracy of each threshold, rounded as in scikit-learn.
-
-    It is the mean recall of the classes that are present.
-    """
-    negatives, positives = np.sort(scores[gold == 0]), np.sort(scores[gold == 1])
-    rejected = np.searchsorted(negatives, thresholds, side="right")
-    hits = len(positives) - np.searchsorted(positives, thresholds, side="right")
-    recalls = [part / len(of) for part, of in ((rejected, negatives), (hits, positives)) if len(of)]
-    return np.asarray(sum(recalls[1:], recalls[0]) / len(recalls), dtype=np.float64)
-
-
-def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, int]:
-    """Return the balanced accuracies of thresholds as numerators and a common denominator.
-
-    Both are integers: (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N). Equal accuracies therefore compare equal.
-    """
-    positives, negatives = np.sort(scores[gold == 1]), np.sort(scores[gold == 0])
-    p, n = len(positives), len(negatives)
-    hits = p - np.searchsorted(positives, thresholds, side="right").astype(np.int64)
-    rejected = np.searchsorted(negatives, thresholds, side="right").astype(np.int64)
-    return hits * n + rejected * p, 2 * p * n
