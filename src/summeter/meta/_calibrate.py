@@ -9,7 +9,6 @@ rejects the file if the judge has changed or if the file was edited.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -25,7 +24,7 @@ from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import PEOPLE, MetaInput, decisions, dev_split, meta_input, pairs_by_level, votes
+from summeter.meta.selection import PEOPLE, decisions, dev_split, meta_input, pairs_by_level, votes
 from summeter.meta.texts import Evidence, Texts
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.pages.numbers import count
@@ -34,7 +33,6 @@ from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, decide, tune_threshold
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats, undefined
-from summeter.stats.resample import Resampling
 from summeter.tables import with_interval
 
 STUDY = "calibration"
@@ -138,8 +136,18 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     If human values are not 0 or 1, `gold_at_least` is required. Raises UsageError if there are fewer than 50 labels
     (unless `allow_few` is True), if several judges match (select one with `judge`), or if the dev split has no labels.
     """
-    read, resample = meta_input(run, gold, options), options.resampling
-    pairs = _chosen(read, options, ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE)
+    levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
+    if levels[0].base is not levels[0]:
+        raise UsageError(
+            f"judges are calibrated on sentences, key facts or summaries, not at the level {options.level}"
+        )
+    read, draws = meta_input(run, gold, options), options.resampling
+    use = ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE
+    _, fitting = next(pairs_by_level(read, levels, options, use))
+    if len(fitting) > 1:
+        judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
+        raise UsageError(f"several judges match; choose one with the option judge: {judges}")
+    (pairs,) = fitting
     if options.gold_at_least is None:
         decisions(pairs.of_raters(1))  # raises if human values are not 0 or 1
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
@@ -161,9 +169,22 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
         if tuned.threshold is None:
             raise UsageError(f"no threshold can be tuned on {split}: {tuned.reason}")
     decided = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
+    both = Sample.of_values(tested.units, tested.raters, np.stack([decided, tested.y]))
+    both = replace(both, scale=_LABELS)
+    kappa = estimate(both, "kappa_cohen", draws)
+    # A constant decision: the more frequent label.
+    labels = tested.y[~np.isnan(tested.y)]
+    constant = int(labels.mean() >= 0.5) if len(labels) else 1
+    baseline = classify_labels(tested.y, np.where(np.isnan(decided), np.nan, float(constant)))["accuracy"].value
+    # The agreement among people, on all units with at least two votes.
     people = votes(read.gold, aspect, Level(pairs.level), options.source)
+    raters = 0 if people is None else people.max_votes if people.exchangeable else len(people.raters)
+    alone = undefined("fewer than 2 annotators, so the agreement among people is unknown")
+    ceilings = {"kappa_fleiss": alone, "alpha_nominal": alone}
+    if people is not None and raters > 1:
+        cast = people if options.gold_at_least is None else decisions(people, options.gold_at_least)
+        ceilings = {name: estimate(replace(cast, scale=_LABELS), name, draws) for name in ceilings}
     differing = disagreements(run, tested, decided, people)
-    agreement = _agreement(tested, decided, resample)
     settings = dict(field.partition(":")[::2] for field in judge.signature.split("|")[1:])
     at_least = "" if options.gold_at_least is None else f"|at_least:{options.gold_at_least:g}"
     return Calibration(
@@ -173,52 +194,13 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
         level=str(pairs.level), data=run.manifest.data.source, data_hash=run.manifest.data.hash,
         dev=split, dev_n=0 if tuned is None else tuned.n, threshold=None if tuned is None else tuned.threshold,
         dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
-        n=agreement["kappa"].n, missing=tested.missing, missing_reasons=tested.missing_reasons, **agreement,
-        **_ceiling(people, options.gold_at_least, resample),
+        n=kappa.n, missing=tested.missing, missing_reasons=tested.missing_reasons,
+        kappa=kappa, alpha=estimate(both, "alpha_nominal", draws), accuracy=estimate(both, "accuracy", draws),
+        balanced_accuracy=estimate(both, "balanced_accuracy", draws),
+        baseline_label=constant, baseline_accuracy=baseline, annotators=raters,
+        ceiling_kappa=ceilings["kappa_fleiss"], ceiling_alpha=ceilings["alpha_nominal"],
         disagreements_total=len(differing), disagreements=tuple(differing[:MOST_LISTED]), schema=SCHEMA,
     ).sealed()  # fmt: skip
-
-
-def _chosen(read: MetaInput, options: CalibrateOptions, use: ValueOrLabel) -> Sample:
-    """Return the judge's values joined with people's, at the first level that both have."""
-    levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
-    if levels[0].base is not levels[0]:
-        raise UsageError(
-            f"judges are calibrated on sentences, key facts or summaries, not at the level {options.level}"
-        )
-    _, fitting = next(pairs_by_level(read, levels, options, use))
-    if len(fitting) > 1:
-        judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
-        raise UsageError(f"several judges match; choose one with the option judge: {judges}")
-    return fitting[0]
-
-
-def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str, Any]:
-    """Return the agreement of decisions with human labels, and the accuracy of a constant decision."""
-    gold = pairs.y
-    both = replace(Sample.of_values(pairs.units, pairs.raters, np.stack([decided, gold])), scale=_LABELS)
-    kappa, alpha, accuracy, balanced = (
-        estimate(both, name, resample) for name in ("kappa_cohen", "alpha_nominal", "accuracy", "balanced_accuracy")
-    )
-    labels = gold[~np.isnan(gold)]
-    constant = int(labels.mean() >= 0.5) if len(labels) else 1
-    always = np.where(np.isnan(decided), np.nan, float(constant))
-    baseline = classify_labels(gold, always)["accuracy"].value
-    return {
-        "kappa": kappa, "alpha": alpha, "accuracy": accuracy, "balanced_accuracy": balanced,
-        "baseline_label": constant, "baseline_accuracy": baseline,
-    }  # fmt: skip
-
-
-def _ceiling(people: Sample | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
-    """Return the agreement among people, on all units with at least two votes."""
-    raters = 0 if people is None else people.max_votes if people.exchangeable else len(people.raters)
-    if people is None or raters < 2:
-        alone = undefined("fewer than 2 annotators, so the agreement among people is unknown")
-        return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}
-    labels = replace(people if at_least is None else decisions(people, at_least), scale=_LABELS)
-    kappa, alpha = (estimate(labels, name, resample) for name in ("kappa_fleiss", "alpha_nominal"))
-    return {"ceiling_kappa": kappa, "ceiling_alpha": alpha, "annotators": raters}
 
 
 def save_calibration(calibration: Calibration, file: str | Path) -> None:
@@ -248,15 +230,13 @@ def calibration_study(calibration: Calibration) -> Study:
         "average": "pooled", "gold_signature": known.gold_signature,
     }  # fmt: skip
     judge = {**common, "judge": known.judge, "signature": known.signature, "model": known.model}
+    people: dict[str, Any] = {**common, "judge": PEOPLE, "details": {"annotators": known.annotators}}
     rows = []
     if known.threshold is not None:
         details = {"tuned_on": known.dev, "balanced_accuracy": known.dev_balanced_accuracy}
         rows.append(Row(**judge, statistic="threshold", value=known.threshold, n=known.dev_n, details=details))
-
-    baseline = Estimate(known.baseline_accuracy, known.accuracy.n, known.accuracy.missing, reason="no labels")
-    if baseline.value is not None:
-        baseline = replace(baseline, reason=None)
-    people: dict[str, Any] = {**common, "judge": PEOPLE, "details": {"annotators": known.annotators}}
+    base, n, missing = known.baseline_accuracy, known.accuracy.n, known.accuracy.missing
+    baseline = undefined("no labels", n, missing) if base is None else Estimate(base, n, missing)
     rows += [
         interval_row(known.kappa, judge, statistic="kappa_cohen"),
         interval_row(known.alpha, judge, statistic="alpha_nominal"),
@@ -266,11 +246,7 @@ def calibration_study(calibration: Calibration) -> Study:
         interval_row(known.ceiling_kappa, people, statistic="kappa_fleiss"),
         interval_row(known.ceiling_alpha, people, statistic="alpha_nominal"),
     ]
-    return Study(STUDY, rows, [_verdict(known), *_worst(known.disagreements[:5], known.disagreements_total)])
-
-
-def _verdict(known: Calibration) -> str:
-    kappa, ceiling, base = known.kappa, known.ceiling_kappa, known.baseline_accuracy
+    kappa, ceiling = known.kappa, known.ceiling_kappa
     agrees = "kappa is undefined"
     if kappa.value is not None:
         verdict = against_chance("kappa_cohen", kappa.low, kappa.high)
@@ -279,18 +255,17 @@ def _verdict(known: Calibration) -> str:
     among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({known.annotators} annotators)"
     right = "" if known.accuracy.value is None else f"; accuracy {known.accuracy.value:.0%}"
     const = "" if base is None else f" (a constant {known.baseline_label}: {base:.0%})"
-    counts = f"(n = {known.n}, missing {known.missing})"
-    return f"{known.judge} on {known.aspect}: {agrees}{among}{right}{const} {counts}"
-
-
-def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
-    if total:
-        yield f"{count(total, 'disagreement')}, worst first:"
-    for unit in listed:
+    notes = [f"{known.judge} on {known.aspect}: {agrees}{among}{right}{const} (n = {known.n}, missing {known.missing})"]
+    if known.disagreements_total:
+        notes.append(f"{count(known.disagreements_total, 'disagreement')}, worst first:")
+    for unit in known.disagreements[:5]:
         place = "" if unit.index is None else f", {unit.unit} {unit.index}"
         score = "" if unit.score is None else f" ({unit.score:.2f})"
         why = f": {unit.reason}" if unit.reason else ""
-        yield f"  {unit.document_id}/{unit.system}{place}: judge {unit.decision}{score}, people {unit.gold}{why}"
+        notes.append(
+            f"  {unit.document_id}/{unit.system}{place}: judge {unit.decision}{score}, people {unit.gold}{why}"
+        )
+    return Study(STUDY, rows, notes)
 
 
 # ---- disagreements ----

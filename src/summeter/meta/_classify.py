@@ -10,7 +10,6 @@ given or is tuned on a split of the data that is then left out of the test (the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,12 +21,11 @@ from summeter.meta.measure import AUROC, estimate, pair_fields
 from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
-from summeter.meta.selection import Group, all_pairs, decisions, dev_split, groups, meta_input, notes
+from summeter.meta.selection import all_pairs, decisions, dev_split, groups, meta_input, notes
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import Estimate, decide, tune_threshold
-from summeter.stats.base import Floats, undefined
-from summeter.stats.resample import Resampling
+from summeter.stats.base import undefined
 
 STUDY = "classification"
 STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", AUROC)
@@ -94,23 +92,15 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
             decided, reason = np.full(len(scores), np.nan), NEEDS_THRESHOLD
         for group in groups(tested, options.by):
             units = slice(None) if group.column is None else tested.units.column(group.column).equal(group.value)
-            rows.extend(_rows(group, decided[units], reason, details, options.resampling))
+            pairs = group.sample
+            decided_pairs = Sample.of_values(pairs.units, pairs.raters, np.stack([decided[units], pairs.y]))
+            about = merged(pair_fields(pairs), group.fields(), study=STUDY, average="pooled")
+            for name in STATISTICS[:-1]:
+                got = estimate(decided_pairs, name, options.resampling)
+                rows.append(interval_row(got, about, statistic=name, reason=reason, details=details))
+            rows.append(interval_row(estimate(pairs, AUROC, options.resampling), about, statistic=AUROC))
         rows.append(_success(scores))
     return Study(STUDY, rows, notes(read, options, level, scored))
-
-
-def _rows(
-    group: Group, decided: Floats, undecided: str | None, details: Mapping[str, Any], draws: Resampling
-) -> Iterator[Row]:
-    """Yield one row per statistic of the decisions, and one with the AUROC of the scores."""
-    pairs = group.sample
-    decisions_of = Sample.of_values(pairs.units, pairs.raters, np.stack([decided, pairs.y]))
-    about = merged(pair_fields(pairs), group.fields(), study=STUDY, average="pooled")
-    for name in STATISTICS:
-        of_scores = name == AUROC
-        got = estimate(pairs if of_scores else decisions_of, name, draws)
-        more: Mapping[str, Any] = {} if of_scores else details
-        yield interval_row(got, about, statistic=name, reason=None if of_scores else undecided, details=more)
 
 
 def _success(pairs: Sample) -> Row:

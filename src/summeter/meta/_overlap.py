@@ -211,42 +211,30 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
 
 
 def _of_run(run: RunFolder, judge: str | None) -> Lists:
-    """Return the lists that a judge prepared for documents, or else the claims that it judged."""
-    lists: dict[str, Lists] = {}
+    """Return the lists that a judge prepared for documents, or else the claims of summaries that it judged."""
+    lists: dict[str, dict[Item, list[str]]] = {}
     for entry in run.manifest.judges:
         if judge is None or judge in {entry.name, entry.signature}:
-            rows = prepared_rows(entry.prepared_in(run.folder))
-            ok = [row for _, row in rows if row.get("status", "ok") == "ok"]
-            prepared: dict[Item, list[str]] = {
-                (row["document_id"], None): texts for row in ok if (texts := _texts(row["data"])) is not None
-            }
-            if prepared:
-                lists[entry.signature] = Lists(prepared, entry.signature)
+            for _, row in prepared_rows(entry.prepared_in(run.folder)):
+                if row.get("status", "ok") == "ok" and (texts := _texts(row["data"])) is not None:
+                    lists.setdefault(entry.signature, {})[row["document_id"], None] = texts
     if not lists:
-        lists = _judged_claims(run, judge)
+        claims: dict[str, dict[Item, dict[int, str]]] = {}
+        for judgment in run.iter_judgments():
+            target, claim = judgment.target, judgment.claim
+            if claim is not None and target.unit == "claim" and judge in {None, judgment.judge, judgment.signature}:
+                of_judge = claims.setdefault(judgment.signature, {})
+                of_judge.setdefault((target.document_id, target.system), {})[target.index or 0] = claim.text
+        for signature, by_item in claims.items():
+            lists[signature] = {item: [texts[at] for at in sorted(texts)] for item, texts in by_item.items()}
     if not lists:
         raise UsageError(f"{run.folder} has no claims or key facts{f' of {judge}' if judge else ''}")
     if len(lists) > 1:
         raise UsageError(
             f"{run.folder} has lists of several judges; choose one with the option judge: {', '.join(lists)}"
         )
-    return next(iter(lists.values()))
-
-
-def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
-    """Return the judged claims of each summary (fenice, factscore), by signature."""
-    claims: dict[str, dict[Item, dict[int, str]]] = {}
-    for judgment in run.iter_judgments():
-        if judgment.claim is None or judgment.target.unit != "claim":
-            continue
-        if judge in {None, judgment.judge, judgment.signature}:
-            target = judgment.target
-            of_summary = claims.setdefault(judgment.signature, {}).setdefault((target.document_id, target.system), {})
-            of_summary[target.index or 0] = judgment.claim.text
-    return {
-        signature: Lists({item: [texts[at] for at in sorted(texts)] for item, texts in by_item.items()}, signature)
-        for signature, by_item in claims.items()
-    }
+    ((signature, of_items),) = lists.items()
+    return Lists(of_items, signature)
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:

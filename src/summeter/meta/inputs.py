@@ -132,7 +132,7 @@ def judge_input(run: RunLike) -> JudgeInput:
     if isinstance(run, str | Path):
         run = RunFolder(run)
     if isinstance(run, RunFolder):
-        table, context = _checked(without(run.table(), run.partial)), Context.lazy(lambda: context_of(run.data))
+        table, context = _table(without(run.table(), run.partial)), Context.lazy(lambda: context_of(run.data))
         return JudgeInput(table, run.reduce, context, {None: run})
     if isinstance(run, JudgmentTable):
         return JudgeInput(_table(run))
@@ -295,10 +295,7 @@ def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
 
 
 def _table(judgments: JudgmentTable | Iterable[Judgment]) -> JudgmentTable:
-    return _checked(judgments if isinstance(judgments, JudgmentTable) else JudgmentTable.of(judgments))
-
-
-def _checked(table: JudgmentTable) -> JudgmentTable:
+    table = JudgmentTable.of(judgments)
     large = table.take(np.abs(table.value) > LARGEST)
     if len(large):
         aspect, document, system = (column.labels()[0] for column in (large.aspect, large.document, large.system))

@@ -32,16 +32,7 @@ CONTRACT = (
 """Columns of every row of every study. A column that does not apply to a row is null."""
 
 _LABEL_COLUMNS = (
-    "judge",
-    "aspect",
-    "gold_aspect",
-    "level",
-    "average",
-    "system",
-    "domain",
-    "category",
-    "pair",
-    "statistic",
+    *("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic"),
 )
 
 
@@ -178,30 +169,20 @@ class Study(Frames):
         between their signatures. The same applies to human judgments that were merged in several ways.
         """
         rows = self.rows
-        constant = [row.details.get("constant_groups") for row in rows]
-        figures: list[tuple[Column, bool, Sequence[Any]]] = [
-            (Column("value", "right"), True, [number(row.value, digits(row)) for row in rows]),
-            (
-                Column("interval"),
-                any(row.low is not None for row in rows),
-                [interval(row.low, row.high) for row in rows],
-            ),
-            (Column("p", "right", p_value), any(row.p is not None for row in rows), [row.p for row in rows]),
-            (Column("n", "right"), True, [row.n for row in rows]),
-            (Column("missing", "right"), any(row.missing for row in rows), [row.missing for row in rows]),
-            (Column("constant groups"), any(constant), constant),
-            (
-                Column("why"),
-                any(row.value is None for row in rows),
-                [row.reason if row.value is None else None for row in rows],
-            ),
-        ]
-        columns: list[tuple[Column, Sequence[Any]]] = []
-        columns += ((Column(name), values) for name, values in self._labels().items())
-        columns += ((column, values) for column, shown, values in figures if shown)
-        return Table(
-            tuple(column for column, _ in columns), tuple(zip(*(values for _, values in columns), strict=True))
-        )
+        columns: dict[Column, Sequence[Any]] = {Column(name): values for name, values in self._labels().items()}
+        columns[Column("value", "right")] = [number(row.value, digits(row)) for row in rows]
+        if any(row.low is not None for row in rows):
+            columns[Column("interval")] = [interval(row.low, row.high) for row in rows]
+        if any(row.p is not None for row in rows):
+            columns[Column("p", "right", p_value)] = [row.p for row in rows]
+        columns[Column("n", "right")] = [row.n for row in rows]
+        if any(row.missing for row in rows):
+            columns[Column("missing", "right")] = [row.missing for row in rows]
+        if any(constant := [row.details.get("constant_groups") for row in rows]):
+            columns[Column("constant groups")] = constant
+        if any(row.value is None for row in rows):
+            columns[Column("why")] = [row.reason if row.value is None else None for row in rows]
+        return Table(tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
     def _labels(self) -> dict[str, list[str | None]]:
         """Return the columns that identify the rows."""

@@ -391,15 +391,8 @@ class Sample:
         rows = np.flatnonzero(units) if units.dtype == np.bool_ else units
         new_number = np.full(len(self.units), -1, np.int64)
         new_number[rows] = np.arange(len(rows))
-        votes = np.flatnonzero(new_number[self.unit] >= 0)
-        return replace(
-            self,
-            units=self.units.take(rows),
-            unit=new_number[self.unit[votes]],
-            rater=self.rater[votes],
-            value=self.value[votes],
-            why=self.why.take(votes),
-        )
+        part = self._of_votes(new_number[self.unit] >= 0)
+        return replace(part, units=self.units.take(rows), unit=new_number[part.unit])
 
     def of_raters(self, *raters: int) -> Sample:
         """Return the votes of the given raters on the same units.
@@ -408,15 +401,14 @@ class Sample:
         """
         new_number = np.full(len(self.raters), -1, np.int64)
         new_number[list(raters)] = np.arange(len(raters))
-        votes = np.flatnonzero(new_number[self.rater] >= 0)
-        return replace(
-            self,
-            raters=tuple(self.raters[number] for number in raters),
-            unit=self.unit[votes],
-            rater=new_number[self.rater[votes]],
-            value=self.value[votes],
-            why=self.why.take(votes),
-        )
+        part = self._of_votes(new_number[self.rater] >= 0)
+        return replace(part, raters=tuple(self.raters[number] for number in raters), rater=new_number[part.rater])
+
+    def _of_votes(self, mask: Bools) -> Sample:
+        """Return the sample with the votes in a mask."""
+        votes = np.flatnonzero(mask)
+        unit, rater, value, why = self.unit[votes], self.rater[votes], self.value[votes], self.why.take(votes)
+        return replace(self, unit=unit, rater=rater, value=value, why=why)
 
     def split(self, column: str) -> Iterator[tuple[str, Sample]]:
         """Yield each value of a column with the votes on its units, in order of first appearance.
