@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -79,26 +77,13 @@ def test_rejected_key_facts_do_not_reach_the_release(built: Path, released: Data
 
 
 def test_an_edited_key_fact_carries_both_texts(released: Dataset) -> None:
-    edited = "Wen is the only one on the ship who remembers rain."
-    (origin,) = [
-        origin
+    proposed = {
+        fact: origin.proposed
         for name, document in released.documents.items()
         for fact, origin in zip(document.key_facts, released.fact_origins[name], strict=True)
-        if fact == edited
-    ]
-    assert origin.proposed == "On the ship only Wen remembers rain."
-
-
-def test_three_made_up_annotators_have_pseudonyms(released: Dataset) -> None:
-    votes = released.judgments("human.raw")
-    judges = {row.judge for row in votes}
-    assert judges
-    assert all(judge.startswith("p-") for judge in judges)
-    sentences = {row.target: set[str]() for row in votes if row.aspect == "faithfulness"}
-    for row in votes:
-        if row.target in sentences and row.aspect == "faithfulness":
-            sentences[row.target].add(row.judge)
-    assert {len(names) for names in sentences.values()} == {3}
+    }
+    edited = "Wen is the only one on the ship who remembers rain."
+    assert proposed[edited] == "On the ship only Wen remembers rain."
 
 
 def test_personal_data_of_the_dialogues_are_masked_everywhere(built: Path, released: Dataset) -> None:
@@ -128,32 +113,14 @@ def test_the_release_holds_no_time_and_no_path_of_this_machine(built: Path) -> N
             assert trace.encode() not in content, f"{file.name}: {trace}"
 
 
-def test_another_seed_chooses_others(built: Path, tmp_path: Path) -> None:
-    text = BENCH.read_text().replace("seed: 7", "seed: 8").replace("raw/", f"{FOLDER}/raw/")
-    other = tmp_path / "bench.yaml"
-    other.write_text(text.replace("scripted/models", f"scripted/{FOLDER}/models"))
-    run_chain(other, tmp_path / "OUT", until="select")
-    assert set(load(tmp_path / "OUT" / "select").documents) != set(load(built / "select").documents)
-
-
-def test_killed_five_times_it_ends_in_the_same_bytes(built: Path, tmp_path: Path) -> None:
-    draw = random.Random(1)
+def test_killed_three_times_it_ends_in_the_same_bytes(built: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "summeter", "bench", "run", str(BENCH), "-o", str(tmp_path / "OUT")]
-    for _ in range(5):
+    for seconds in (1.0, 2.0, 3.0):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            time.sleep(draw.uniform(0.5, 3.0))
+            time.sleep(seconds)
             process.send_signal(signal.SIGKILL)
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     assert file_hashes(tmp_path / "OUT" / "release") == file_hashes(built / "release")
     assert (tmp_path / "OUT" / "release" / "manifest.json").read_bytes() == (
         built / "release" / "manifest.json"
     ).read_bytes()
-
-
-def test_a_scripted_model_that_says_something_else_is_asked_again(tmp_path: Path) -> None:
-    shutil.copytree(FOLDER, tmp_path / "example")
-    bench, judge = tmp_path / "example" / "bench.yaml", tmp_path / "example" / "models" / "judge.jsonl"
-    run_chain(bench, tmp_path / "out", until="detect")
-    judge.write_text(judge.read_text().replace('"no error"', '"entity error"'))
-    run_chain(bench, tmp_path / "out", until="detect")
-    assert {row.label for row in load(tmp_path / "out" / "detect").judgments("detector")} == {0}

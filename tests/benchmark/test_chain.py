@@ -24,7 +24,6 @@ from summeter.benchmark.step import (
     StepSettings,
     WaitingError,
     read_log,
-    read_manifest,
 )
 from summeter.data.dataset import load, save
 from summeter.records import InputError, UsageError
@@ -147,8 +146,12 @@ def test_a_changed_setting_makes_its_step_and_the_later_ones_stale(bench: Path, 
     assert [state for _, state, _ in states(tmp_path / "out")] == ["done", "done"]
 
 
-def test_a_changed_input_makes_the_chain_stale_from_there(bench: Path, tmp_path: Path) -> None:
+def test_a_changed_input_or_output_makes_the_chain_stale_from_there(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "out")
+    order = tmp_path / "out" / "shortest" / "order.txt"
+    order.write_text("b a")
+    assert states(tmp_path / "out")[1][1:] == ("stale", "order.txt was changed since the step wrote it")
+    order.write_text("a b")
     file = tmp_path / "docs.jsonl"
     file.write_text(file.read_text().replace("Monday", "Tuesday"))
     assert states(tmp_path / "out") == [
@@ -157,15 +160,6 @@ def test_a_changed_input_makes_the_chain_stale_from_there(bench: Path, tmp_path:
     ]
     run_chain(bench, tmp_path / "out")
     assert load(tmp_path / "out" / "shortest").documents["a"].text.startswith("It rained on Tuesday")
-
-
-def test_a_changed_output_file_makes_its_step_stale(bench: Path, tmp_path: Path) -> None:
-    run_chain(bench, tmp_path / "out")
-    order = tmp_path / "out" / "shortest" / "order.txt"
-    order.write_text("b a")
-    assert states(tmp_path / "out")[1][1:] == ("stale", "order.txt was changed since the step wrote it")
-    run_chain(bench, tmp_path / "out")
-    assert order.read_text() == "a b"
 
 
 def test_until_a_step_and_only_one(bench: Path, tmp_path: Path) -> None:
@@ -177,15 +171,10 @@ def test_until_a_step_and_only_one(bench: Path, tmp_path: Path) -> None:
     assert said == ["summarize: done", "shortest: running"] * 2
     run_chain(bench, tmp_path / "out", only="summarize", tell=said.append)
     assert said[-1] == "summarize: running"
-    for options, why in (
-        ({"until": "shortst"}, "did you mean shortest"),
-        ({"until": "shortest", "only": "shortest"}, "cannot be combined"),
-    ):
-        with pytest.raises(UsageError, match=why):
-            run_chain(bench, tmp_path / "out", **options)
     bench.write_text(settings(seed=4))
-    with pytest.raises(UsageError, match="shortest needs the step summarize, which is stale"):
-        run_chain(bench, tmp_path / "out", only="shortest")
+    for options in ({"until": "shortst"}, {"until": "shortest", "only": "shortest"}, {"only": "shortest"}):
+        with pytest.raises(UsageError):  # for the last, the step summarize is stale
+            run_chain(bench, tmp_path / "out", **options)
 
 
 def test_a_file_of_one_step_reads_its_input_and_names_its_output(
@@ -244,10 +233,7 @@ def test_missing_packages_of_all_steps_are_reported_before_the_first_step(
         monkeypatch.setitem(sys.modules, package, None)
     out = tmp_path / "out"
     assert command("bench", "run", file, "-o", out) == 2
-    message = capsys.readouterr().err
-    assert all(f"{step} needs {package}" in message for step, package in (
-        ("source", "py3langid"), ("release", "pyarrow")))  # fmt: skip
-    assert "pip install 'summeter[build,parquet]'" in message
+    assert "pip install 'summeter[build,parquet]'" in capsys.readouterr().err
     assert not (out / "source").exists()
     monkeypatch.setitem(sys.modules, "markdown_it", None)
     monkeypatch.setitem(sys.modules, "botocore", None)
@@ -291,16 +277,6 @@ def test_other_folders_are_never_overwritten(bench: Path, tmp_path: Path) -> Non
 
 
 ROWS_WITH_SUMMARY: list[dict[str, Any]] = [{**row, "system": "s", "summary": "A day."} for row in ROWS]
-
-
-def test_a_step_alone_takes_a_dataset_folder(tmp_path: Path) -> None:
-    save(load(ROWS_WITH_SUMMARY), tmp_path / "data")
-    manifest = run_step(STEP, tmp_path / "data", tmp_path / "out" / "shortest", Shortest(documents=2))
-    assert manifest.history == ()
-    assert manifest.counts_out == {"documents": 2, "summaries": 2, "key_facts": 0}
-    assert read_manifest(tmp_path / "out" / "shortest") == manifest
-    with pytest.raises(UsageError, match="does not exist"):
-        run_step(STEP, tmp_path / "nothing", tmp_path / "out" / "shortest", Shortest())
 
 
 def test_a_killed_chain_resumes(bench: Path, tmp_path: Path) -> None:
