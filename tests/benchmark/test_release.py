@@ -128,25 +128,17 @@ def test_no_annotator_is_named_anywhere(release: Path) -> None:
     assert secret not in b"".join(file.read_bytes() for file in release.rglob("*") if file.is_file())
 
 
-def test_pseudonyms_depend_on_the_secret_only(source: Path, tmp_path: Path) -> None:
-    def judges(name: str, secret: str) -> set[str]:
-        (tmp_path / f"{name}.key").write_text(secret)
-        given = settings(tmp_path).model_copy(update={"secret": tmp_path / f"{name}.key"})
-        run_step(STEP, source, tmp_path / name / "release", given)
-        return {row.judge for row in load(tmp_path / name / "release").judgments("human.raw")}
-
-    first = judges("a", "the first secret of two")
-    assert judges("b", "the first secret of two") == first
-    assert not judges("c", "the other secret of two") & first
-
-
-def test_another_secret_makes_the_release_stale_and_its_hash_is_not_stored(source: Path, tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    run_step(STEP, source, tmp_path / "release", given)
-    assert state_of(STEP, source, tmp_path / "release", given, None) == ("done", "")
-    assert file_hash(tmp_path / "secret") not in (tmp_path / "release" / MANIFEST).read_text()
+def test_pseudonyms_depend_on_the_secret_whose_hash_is_not_stored(release: Path, source: Path, tmp_path: Path) -> None:
+    given, out = settings(tmp_path), tmp_path / "other"
+    run_step(STEP, source, out, given)
+    assert state_of(STEP, source, out, given, None) == ("done", "")
+    assert file_hash(tmp_path / "secret") not in (out / MANIFEST).read_text()
     (tmp_path / "secret").write_text("another one outside of it")
-    assert state_of(STEP, source, tmp_path / "release", given, None) == ("stale", "secret has changed")
+    assert state_of(STEP, source, out, given, None) == ("stale", "secret has changed")
+    first = {row.judge for row in load(out).judgments("human.raw")}
+    assert first == {row.judge for row in load(release).judgments("human.raw")}
+    run_step(STEP, source, out, given)
+    assert not first & {row.judge for row in load(out).judgments("human.raw")}
 
 
 def test_local_folders_and_inactive_accounts_are_not_released(source: Path, tmp_path: Path) -> None:
@@ -185,7 +177,7 @@ def test_local_folders_and_inactive_accounts_are_not_released(source: Path, tmp_
     assert b"scripted/judge.jsonl" in everything
 
 
-@pytest.mark.parametrize("account", ["step", "settings", "faithfulness", "human.raw", "aster"])
+@pytest.mark.parametrize("account", ["step", "aster"])
 def test_pseudonyms_replace_accounts_but_not_equal_words(account: str, source: Path, tmp_path: Path) -> None:
     data = load(source)
     judgments = [
@@ -242,12 +234,20 @@ def test_a_random_secret_is_made_once_outside_the_release(source: Path, tmp_path
     assert verify(tmp_path / "release") == []
 
 
-@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("short", "is too short for a secret")])
-def test_an_unusable_secret_is_refused(content: str | None, message: str, source: Path, tmp_path: Path) -> None:
+def test_secrets_splits_and_columns_that_would_leak_are_refused(source: Path, tmp_path: Path) -> None:
     given = settings(tmp_path)
-    (tmp_path / "secret").unlink() if content is None else (tmp_path / "secret").write_text(content)
-    with pytest.raises(InputError, match=message):
+    (tmp_path / "secret").write_text("short")
+    with pytest.raises(InputError):
         run_step(STEP, source, tmp_path / "release", given)
+    (tmp_path / "secret").unlink()
+    with pytest.raises(InputError):
+        run_step(STEP, source, tmp_path / "release", given)
+    split = [{**row, "split": "dev" if row["doc_id"] == "harbour" else "test"} for row in rows()]  # near-duplicates
+    named = [{**row, "checked_by": "cleo"} for row in rows()]  # an annotator
+    for flat in (split, named):
+        save(load(flat), tmp_path / "data", force=True)
+        with pytest.raises(UsageError):
+            run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
     assert not (tmp_path / "release").exists()
 
 
@@ -265,9 +265,7 @@ def test_a_script_restores_withheld_texts(release: Path, source: Path, tmp_path:
         (raw / f"{name}.txt").write_text(whole.documents[name].text + "\n")  # as files end
     (raw / f"{withheld[2]}.txt").write_text("Another text.")
     script = [sys.executable, str(release / "fetch_documents.py"), "--texts", str(raw), "-o", str(tmp_path / "whole")]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "no text has its SHA-256" in done.stderr
+    assert subprocess.run(script, capture_output=True, check=False).returncode == 1
     (raw / f"{withheld[2]}.txt").write_text(whole.documents[withheld[2]].text)
     script[-1] = str(tmp_path / "all")
     assert subprocess.run(script, capture_output=True, check=False).returncode == 0
@@ -277,21 +275,6 @@ def test_a_script_restores_withheld_texts(release: Path, source: Path, tmp_path:
         name: document.text for name, document in whole.documents.items()
     }
     assert verify(release) == []
-
-
-def test_near_duplicates_in_two_given_splits_are_refused(tmp_path: Path) -> None:
-    given = [{**row, "split": "dev" if row["doc_id"] == "harbour" else "test"} for row in rows()]
-    save(load(given), tmp_path / "data")
-    with pytest.raises(
-        UsageError, match="harbour, harbour-again are near-duplicates but are in the splits dev and test"
-    ):
-        run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
-
-
-def test_a_column_that_names_an_annotator_is_refused(tmp_path: Path) -> None:
-    save(load([{**row, "checked_by": "cleo"} for row in rows()]), tmp_path / "data")
-    with pytest.raises(UsageError, match="the summary column 'checked_by' holds 'cleo'"):
-        run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
 
 
 def test_the_card_lists_unanswered_questions(release: Path) -> None:
@@ -469,13 +452,12 @@ def renew_hashes(release: Path) -> None:
     (release / MANIFEST).write_text(json.dumps(manifest))
 
 
-@pytest.mark.parametrize("renewed", [False, True], ids=["old hashes", "renewed hashes"])
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_verify_detects_tampering(name: str, renewed: bool, release: Path) -> None:
+def test_verify_detects_tampering(name: str, release: Path) -> None:
     tamper, file, message = TAMPERINGS[name]
     tamper(release)
-    if renewed:
-        renew_hashes(release)
+    assert verify(release)
+    renew_hashes(release)
     differences = verify(release)
     assert any(file in each.file and message in each.message for each in differences), differences
 
@@ -500,5 +482,3 @@ def test_the_commands(source: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert command("bench", "verify", tmp_path / "out" / "release") == 3
     assert "README.md" in capsys.readouterr().err
     assert command("bench", "verify", source) == 2
-    assert bench(tmp_path, {"release": {"datasheet": {"purpos": "To test."}}}, input=source) == 2
-    assert "release.datasheet.purpos: " in capsys.readouterr().err

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark.chains import bench, command
+from benchmark.chains import bench, command, lines
+from benchmark.chains import write_lines as write_rows
 
 from summeter.benchmark.step import MANIFEST, file_hashes
 from summeter.data.dataset import load
@@ -20,15 +21,6 @@ pytest.importorskip("pyarrow")
 
 SECRET = "The vault of the archive opens with a brass key that nobody outside of the family has ever seen."
 PUBLIC = "The harbour opens at nine on weekdays, and its keeper counts every visitor who comes through the gate."
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
-
-
-def write_rows(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
-    return path
 
 
 def flat(doc_id: str, text: str, system: str = "aster", **more: Any) -> dict[str, Any]:
@@ -274,11 +266,3 @@ def test_texts_with_any_line_separator_are_restored_and_the_other_files_stay(tmp
     assert load(whole).documents["vault"].text == SEPARATED
     rewritten = {name for name, sealed in file_hashes(whole).items() if before.pop(name) != sealed}
     assert (before, rewritten - {"documents.jsonl"}, (whole / MANIFEST).is_file()) == ({}, {CARD}, True)
-
-
-def test_a_file_inside_the_folder_that_is_replaced_stays(tmp_path: Path) -> None:
-    rows = write_rows(tmp_path / "rows.jsonl", flat("harbour", PUBLIC))
-    assert command("data", "import", rows, "-o", tmp_path / "data") == 0
-    inside = write_rows(tmp_path / "data" / "more.jsonl", flat("harbour", PUBLIC), flat("gate", f"{PUBLIC} Yes."))
-    assert command("data", "import", inside, "-o", tmp_path / "data", "--force") == 0
-    assert (len(load(tmp_path / "data")), inside.is_file()) == (2, True)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark.chains import bench
+from benchmark.chains import bench, lines, write_lines
 
 from summeter.benchmark.sources import read_documents, truncate
 from summeter.benchmark.step import Manifest, read_log, run_step
 from summeter.benchmark.summarize import STEP, SummarizeSettings, read_summary
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import Card
-from summeter.records import CoverageError, Document, InputError, ReplyError, UsageError
+from summeter.records import Document, InputError, ReplyError, UsageError
 
 SORRY = '{"summary": "I\'m sorry, I cannot summarize this."}'
 DOCUMENTS: list[dict[str, Any]] = [
@@ -24,10 +24,9 @@ DOCUMENTS: list[dict[str, Any]] = [
 
 
 def script(folder: Path, *rules: dict[str, Any]) -> str:
-    """A scripted model whose rules stand in `folder`."""
-    file = folder / f"rules-{len(list(folder.glob('rules-*')))}.jsonl"
-    file.write_text("\n".join(json.dumps(rule) for rule in rules))
-    return f"scripted/{file}"
+    """A scripted model whose rules are in `folder`."""
+    number = len(list(folder.glob("rules-*")))
+    return f"scripted/{write_lines(folder / f'rules-{number}.jsonl', *rules)}"
 
 
 def lead(folder: Path) -> str:
@@ -52,12 +51,9 @@ def written(
     folder: Path, models: dict[str, str], documents: list[dict[str, Any]] | None = None, **settings: Any
 ) -> tuple[Manifest, Dataset, list[dict[str, Any]]]:
     """The step's manifest, data and what it left out."""
-    rows = folder / "documents.jsonl"
-    rows.write_text("".join(json.dumps(row) + "\n" for row in documents or DOCUMENTS))
+    rows = write_lines(folder / "documents.jsonl", *(documents or DOCUMENTS))
     manifest = run_step(STEP, rows, folder / "out", SummarizeSettings(models=models, **settings))
-    dropped = folder / "out" / "dropped.jsonl"
-    lines = dropped.read_text().splitlines() if dropped.exists() else []
-    return manifest, load(folder / "out"), [json.loads(line) for line in lines]
+    return manifest, load(folder / "out"), lines(folder / "out" / "dropped.jsonl")
 
 
 def lengths(data: Dataset) -> list[tuple[str, str, int | None, int]]:
@@ -88,12 +84,6 @@ def test_the_length_of_a_named_system_is_given_to_the_others(tmp_path: Path) -> 
     manifest, data, _ = written(tmp_path, models, length_from="big")
     assert lengths(data) == [("a", "small", 2, 2), ("a", "big", None, 2), ("b", "small", 1, 1), ("b", "big", None, 1)]
     assert manifest.details["lead"] == "big"
-
-
-def test_without_normalising_no_system_is_given_a_length(tmp_path: Path) -> None:
-    models = {"lead": lead(tmp_path), "small": follower(tmp_path)}
-    _, data, _ = written(tmp_path, models, normalise=False)
-    assert {each.extra["asked_sentences"] for each in data.summaries} == {None}
 
 
 def test_a_lead_that_fails_is_not_replaced_by_any_length(tmp_path: Path) -> None:
@@ -162,7 +152,7 @@ def test_a_dataset_keeps_what_is_known_of_its_documents(tmp_path: Path) -> None:
 
 def test_rows_of_several_systems_are_one_document(tmp_path: Path) -> None:
     rows = [{"document": "It rained.", "system": name, "summary": name} for name in "xy"]
-    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_lines(tmp_path / "rows.jsonl", *rows)
     save(load(rows), tmp_path / "data")
     for source in (tmp_path / "rows.jsonl", tmp_path / "data"):
         data = read_documents(source)
@@ -191,18 +181,17 @@ def test_an_unusable_reply_is_no_summary(reply: str) -> None:
 
 def test_failed_and_empty_summaries_are_counted_by_system(tmp_path: Path) -> None:
     model = script(tmp_path, {"match": "It rained", "reply": {"summary": " ... "}}, {"reply": SORRY})
-    manifest, _, dropped = written(tmp_path, {"good": lead(tmp_path), "bad": model}, normalise=False)
+    manifest, data, dropped = written(tmp_path, {"good": lead(tmp_path), "bad": model}, normalise=False)
     assert manifest.details["by_system"] == {"good": {"ok": 2}, "bad": {"empty": 1, "refused": 1}}
     assert [row["reason"] for row in dropped] == ["unparsed", "refused"]
+    assert {each.extra["asked_sentences"] for each in data.summaries} == {None}, "lengths are not normalised"
 
 
 def test_no_summary_at_all_is_an_error_of_coverage(tmp_path: Path) -> None:
-    with pytest.raises(CoverageError, match="unparsed"):
-        written(tmp_path, {"a": script(tmp_path, {"reply": "no"})})
-    assert not (tmp_path / "out").exists()
-    (tmp_path / "one").mkdir()
+    write_lines(tmp_path / "documents.jsonl", *DOCUMENTS)
     models = {"a": script(tmp_path, {"reply": "no"})}
-    assert bench(tmp_path / "one", {"summarize": {"models": models}}, input=tmp_path / "documents.jsonl") == 4
+    assert bench(tmp_path, {"summarize": {"models": models}}, input="documents.jsonl") == 4
+    assert not (tmp_path / "out" / "summarize").exists()
 
 
 def test_a_kind_for_each_domain_stands_in_the_prompt(tmp_path: Path) -> None:
