@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import pytest
 from engine.judges import rows
+from together import together
 
 from summeter.audit import Attack, injection, read_attacks
+from summeter.audit.attacks import TRICKS
 from summeter.audit.injection import ALL, CLEAN, document_id, flips, variants
 from summeter.audit.subjects import subjects
 from summeter.data.dataset import load
@@ -24,33 +26,30 @@ CONTROLS = (
 )
 
 
-class Gullible(Evaluator):
-    """A judge that supports short sentences, all sentences if an attack asks for it, or none."""
+class Steady(Evaluator):
+    """A judge that supports short sentences, and ignores attacks."""
 
-    name: ClassVar[str] = "gullible"
+    name: ClassVar[str] = "steady"
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "for tests"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
+    gullible: ClassVar[bool] = False
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         pen = JudgmentBuilder(self, item, tools.signature)
         labels = [int(len(text.split()) < 4) for text in item.sentences]
-        if "please" in item.summary.text:
+        if self.gullible and "please" in item.summary.text:
             labels = [1] * len(labels)
-        if "All wrong" in item.document.text:
+        if self.gullible and "All wrong" in item.document.text:
             labels = [0] * len(labels)
         return [pen.ok("faithfulness", "sentence", place, label=label) for place, label in enumerate(labels)]
 
 
-class Steady(Gullible):
-    """A judge that ignores attacks."""
+class Gullible(Steady):
+    """A judge that supports all sentences or none if an attack asks for it."""
 
-    name: ClassVar[str] = "steady"
-
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        pen = JudgmentBuilder(self, item, tools.signature)
-        labels = [int(len(text.split()) < 4) for text in item.sentences]
-        return [pen.ok("faithfulness", "sentence", place, label=label) for place, label in enumerate(labels)]
+    name: ClassVar[str] = "gullible"
+    gullible: ClassVar[bool] = True
 
 
 def test_flip_rates_of_a_gullible_and_a_robust_judge(tmp_path: Path) -> None:
@@ -93,11 +92,8 @@ def test_ratings_flip_by_any_amount_and_an_unusable_reply_is_missing() -> None:
     assert (again.value, again.n, again.missing) == (None, 0, 1)
     assert again.reason
     assert (pooled.n, pooled.missing) == (1, 1)
-
-
-def test_verdicts_at_the_end_of_the_scale_do_not_count() -> None:
-    found = flips([judged(CLEAN, 5.0), judged("ask", 5.0)], [subject()], (*CONTROLS, UP), seed=1)
-    assert (found[0].value, found[0].n, found[0].reason) == (None, 0, "no verdict could move in this direction")
+    best = flips([judged(CLEAN, 5.0), judged("ask", 5.0)], [subject()], (*CONTROLS, UP), seed=1)[0]
+    assert (best.value, best.n, best.reason) == (None, 0, "no verdict could move in this direction")
 
 
 def test_the_inserted_sentence_is_not_counted() -> None:
@@ -136,46 +132,37 @@ def test_the_seed_determines_the_sample() -> None:
     assert len(subjects(data, 5, seed=1)) == 5
 
 
-@pytest.mark.parametrize("trick", ["zero_width", "tag_letters", "right_to_left", "look_alikes"])
-def test_disguises_change_the_text(trick: str) -> None:
-    hidden = UP.model_copy(update={"trick": trick}).disguised
-    assert hidden != UP.text
-    assert len(hidden) >= len(UP.text)
-
-
 def test_shipped_attacks_have_controls_and_all_disguises() -> None:
     found = read_attacks()
     assert len({attack.name for attack in found}) == len(found) >= 15
     assert {attack.place for attack in found if attack.aim == "none"} == {"summary", "document"}
-    assert {attack.trick for attack in found} >= {"plain", "zero_width", "tag_letters", "right_to_left", "look_alikes"}
+    assert {attack.trick for attack in found} == set(TRICKS)
+    assert all((attack.disguised == attack.text) == (attack.trick == "plain") for attack in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("{", "is not YAML"),
-        ("{}", "is not a list of attacks"),
+@together("text, field", [
+        ("{", ""),
+        ("{}", ""),
         ("- name: a\n  place: margin\n  aim: up\n  text: b\n", "entry 1: place"),
-        ("- {name: a, place: summary, aim: up, text: b}\n", "needs exactly one control"),
-        ("- {name: a, place: summary, aim: none, text: b}\n", "contains only controls"),
-        ("- &one {name: a, place: summary, aim: up, text: b}\n- *one\n", "occurs twice; rename one of them"),
+        ("- {name: a, place: summary, aim: up, text: b}\n", "aim"),  # has no control
+        ("- {name: a, place: summary, aim: none, text: b}\n", ""),  # only a control
+        ("- &one {name: a, place: summary, aim: up, text: b}\n- *one\n", "name"),
     ],
 )  # fmt: skip
-def test_errors_in_attack_files(tmp_path: Path, text: str, wrong: str) -> None:
+def test_errors_in_attack_files(tmp_path: Path, text: str, field: str) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text)
-    with pytest.raises(UsageError, match=wrong):
+    with pytest.raises(UsageError) as caught:
         read_attacks(file)
-    with pytest.raises(InputError, match="cannot be read"):
+    assert f"own.yaml: {field}" in str(caught.value) or not field
+    with pytest.raises(InputError):
         read_attacks(tmp_path / "none.yaml")
 
 
 def test_empty_samples_and_data_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="at least 1 summary"):
-        injection(rows(), [Steady()], out=tmp_path / "r", sample=0)
-    empty = [{"document": "It rained.", "summary": " "}]
-    with pytest.raises(UsageError, match="nothing to audit"):
-        injection(empty, [Steady()], out=tmp_path / "r")
+    for data, sample in ((rows(), 0), ([{"document": "It rained.", "summary": " "}], 1)):
+        with pytest.raises(UsageError):
+            injection(data, [Steady()], out=tmp_path / "r", sample=sample)
 
 
 def test_a_judge_that_judges_nothing_is_an_error(tmp_path: Path) -> None:

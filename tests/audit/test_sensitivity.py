@@ -142,11 +142,10 @@ def test_what_cannot_be_audited_is_an_error(tmp_path: Path) -> None:
     german = [
         {"document": "Die Katze liegt auf der Matte und frisst 14 Mäuse.", "summary": "Die Katze frisst 14 Mäuse."}
     ]
-    with pytest.raises(UsageError, match="none of the sampled summaries is English"):
-        sensitivity(german, [Stub()], out=tmp_path / "run")
-    with pytest.raises(UsageError, match="no change suits"):
-        sensitivity([{"document": DOCUMENT, "summary": "It was so."}], [Stub()], out=tmp_path / "run")
-    with pytest.raises(UsageError, match="h2h compares two summaries"):
-        sensitivity(DATA, ["h2h"], out=tmp_path / "run")
+    bare = [{"document": DOCUMENT, "summary": "It was so."}]  # no change suits it
+    named = [{**DATA[0], "system": "a"}, {**DATA[0], "system": "a/date"}]  # the name of a change
+    for data, judges in ((german, [Stub()]), (bare, [Stub()]), (named, [Stub()]), (DATA, ["h2h"])):
+        with pytest.raises(UsageError):
+            sensitivity(data, judges, out=tmp_path / "run")
     mixed = sensitivity([*DATA, *german], [Stub()], out=tmp_path / "mixed")
     assert mixed.notes[1] == "1 of the 4 sampled summaries are not English"

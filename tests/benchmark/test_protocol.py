@@ -80,17 +80,14 @@ def test_a_missing_score_is_counted_and_no_number(toy: Path, tmp_path: Path) -> 
     assert pairs[0].p == 1.0
 
 
-def test_an_interval_says_how_many_draws_it_has(toy: Path, tmp_path: Path) -> None:
+def test_draws_of_an_interval_and_the_least_p_of_two_judges(toy: Path, tmp_path: Path) -> None:
     study = of_scores(toy, tmp_path)
     assert any(row.details["draws_undefined"] for row in study)
     for row in (row for row in study if row.low is not None):
         lost = row.details["draws_undefined"]
         kept = f"{50 - lost} of 50" if lost else "50"
         assert row.interval == f"95% percentile bootstrap by document (thresholds held), {kept} resamples, seed 0"
-
-
-def test_the_least_p_of_two_judges(toy: Path, tmp_path: Path) -> None:
-    pairs = of_scores(toy, tmp_path).where(statistic="balanced_accuracy_difference")
+    pairs = study.where(statistic="balanced_accuracy_difference")
     assert all(row.p is None or row.p >= row.details["least_p"] for row in pairs)
     # Of the 2 ** 3 exchanges on the three documents of xsum/SOTA that both decided, at least two are as far apart.
     assert {row.details["least_p"] for row in pairs.where(domain="xsum", category="SOTA")} == {2 / 2**3}
@@ -108,8 +105,6 @@ def test_other_thresholds(toy: Path, tmp_path: Path) -> None:
     assert (lone.value, lone.reason) == (None, "no positive label")
     (mean,) = strict.where(statistic="balanced_accuracy_mean", judge="ToyA", category="XFORMER")
     assert (mean.value, mean.details["cells_undefined"]) == (None, ["xsum/Gamma/XFORMER"])
-    with pytest.raises(UsageError, match="protocol, cell, single"):
-        of_scores(toy, tmp_path, thresholds="each")
 
 
 def test_increasing_scores_change_nothing(toy: Path, tmp_path: Path) -> None:
@@ -233,22 +228,15 @@ def test_an_evaluator_that_judged_nothing_is_told_of(toy: Path, tmp_path: Path) 
     assert (tmp_path / "out" / "table.md").is_file()  # what was measured of others is kept
 
 
-def test_settings_that_cannot_be(tmp_path: Path) -> None:
+def test_settings_that_cannot_be(toy: Path, tmp_path: Path) -> None:
     for file in (tmp_path / "none.yaml", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError):
             read_config(file)
-    with pytest.raises(UsageError, match="unknown protocol 'agrefact'"):
-        run_protocol(Config(protocol="agrefact", data="x"), tmp_path)
-    for given in (float("nan"), float("inf"), "nan", "many"):
-        with pytest.raises(UsageError, match="protocol, cell, single"):
-            run_protocol(Config(protocol="aggrefact", data="x.csv", thresholds=given), tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        run_protocol(Config(protocol="aggrefact", data="x.csv"), tmp_path)
-
-
-def test_nothing_to_measure(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing to measure"):
-        of_scores(toy, tmp_path, scores="none")
+    wrong = [{"thresholds": value} for value in (float("nan"), float("inf"), "nan", "each")]
+    for more in ({"protocol": "agrefact"}, {"data": "none.csv"}, {"scores": "none"}, *wrong):
+        config = Config.model_validate({"protocol": "aggrefact", "data": "aggre_fact_final.csv", **more})
+        with pytest.raises(UsageError):
+            run_protocol(config, tmp_path, base=toy)
 
 
 def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
