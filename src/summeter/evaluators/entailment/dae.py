@@ -168,13 +168,11 @@ class DAE(Evaluator):
         count = f"{len(verdicts) - len(unentailed)} of {len(verdicts)} arcs entailed"
         worst = min(verdicts, key=lambda verdict: verdict.value)
         reason = f"{count}; lowest: {worst.description}"
-        evidence = tuple(dict.fromkeys(span for verdict in unentailed for span in verdict.evidence))
+        fields = {**_of_sentence(verdicts), "reason": reason}
         judged = [sentence.value for sentence in sentences if sentence.value is not None]
         if self.by == "sentence" and judged:
-            overall = builder.ok(FAITHFULNESS, value=sum(judged) / len(judged), reason=reason, evidence=evidence)
-        else:
-            value = float(not unentailed)
-            overall = builder.ok(FAITHFULNESS, value=value, label=int(value), reason=reason, evidence=evidence)
+            fields |= {"value": sum(judged) / len(judged), "label": None}
+        overall = builder.ok(FAITHFULNESS, **fields)
         share = builder.ok(ENTAILED, value=1 - len(unentailed) / len(verdicts), reason=reason)
         list_id = digest([[*verdict.arc, *verdict.words] for verdict in verdicts], 12)
         arcs = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, assert_never
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -126,16 +126,12 @@ class MiniCheck(ClaimChecker):
 
     async def sizes(self, spans: Sequence[TextSpan], tools: Tools) -> tuple[Sequence[int], int]:
         """Return the length of each piece of the document, and the maximum length of a chunk."""
-        match self.network:
-            case "encoder":
-                counts = [CountTokens(span.text) for span in spans]
-                return await tools.network("minicheck").ask(counts), self.chunk or CHUNKS["encoder"]
-            case "t5":
-                return [len(span.text.split()) for span in spans], self.chunk or CHUNKS["t5"]
-            case "llm":
-                return await super().sizes(spans, tools)
-            case _:
-                assert_never(self.network)
+        if self.network == "llm":
+            return await super().sizes(spans, tools)
+        longest = self.chunk or CHUNKS[self.network]
+        if self.network == "t5":
+            return [len(span.text.split()) for span in spans], longest
+        return await tools.network("minicheck").ask([CountTokens(span.text) for span in spans]), longest
 
     async def verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
         """Return the verdicts of the network on all pairs of a chunk and a claim."""
@@ -144,18 +140,14 @@ class MiniCheck(ClaimChecker):
         legacy = self.variant == "legacy"
         how = Framing("longest_first" if legacy else "only_first", TEMPLATES[self.network], marks=legacy, limit=LONGEST)
         rows, shape = [(chunk.text, claim) for chunk in chunks for claim in claims], (len(chunks), len(claims))
-        match self.network:
-            case "encoder":
-                network = tools.network("minicheck")
-                logits = await network.ask([Classify(row, 2, how) for row in rows])
-                values = softmax(np.array(logits, dtype=np.float64).reshape(*shape, -1))[:, :, 1]
-                return Verdicts(values, await unread(network, [chunk.text for chunk in chunks], claims, how))
-            case "t5":
-                # The softmax of two log-probabilities equals that of their logits.
-                firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, how) for row in rows])
-                return Verdicts(softmax(np.array(firsts).reshape(*shape, -1))[:, :, 1])
-            case _:
-                assert_never(self.network)
+        if self.network == "t5":
+            # The softmax of two log-probabilities equals that of their logits.
+            firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, how) for row in rows])
+            return Verdicts(softmax(np.array(firsts).reshape(*shape, -1))[:, :, 1])
+        network = tools.network("minicheck")
+        logits = await network.ask([Classify(row, 2, how) for row in rows])
+        values = softmax(np.array(logits, dtype=np.float64).reshape(*shape, -1))[:, :, 1]
+        return Verdicts(values, await unread(network, [chunk.text for chunk in chunks], claims, how))
 
     def question(self, document: str, claim: str) -> Prompt:
         """Return the prompt of the LLM, worded as in the training.

@@ -6,7 +6,7 @@ See Laban et al. (TACL 2022).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self, assert_never
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -68,8 +68,8 @@ class SummaC(Evaluator):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        grain, _, judged = self.granularity.partition("-")
-        if grain not in Grain.__args__ or (judged and judged not in {"sentence", "paragraph", "document"}):  # type: ignore[attr-defined]
+        grain, of_summary = self._grains
+        if grain not in Grain.__args__ or of_summary not in {"sentence", "paragraph", "document"}:  # type: ignore[attr-defined]
             raise ValueError(
                 f"granularity {self.granularity!r} is invalid: use one of {', '.join(Grain.__args__)} for the "  # type: ignore[attr-defined]
                 "document, and after a hyphen sentence, paragraph or document for the summary"
@@ -171,25 +171,15 @@ class SummaC(Evaluator):
     ) -> Judgment:
         best, supported = int(np.nanargmax(table[:, ENTAIL])), value >= self.threshold
         worst = None if supported else against(table)
-        cited = [best]
-        if supported:
-            verdict = "entailed by"
-        else:
-            verdict = "contradicted by" if table[best, CONTRADICT] >= TELLING else "no passage entails it; nearest:"
-        reason = f"{verdict} a passage ({shares(table[best])})"
+        verdict = "entailed by" if supported else "no passage entails it; nearest:"
+        if not supported and table[best, CONTRADICT] >= TELLING:
+            verdict = "contradicted by"
+        reason, cited = f"{verdict} a passage ({shares(table[best])})", [best]
         if worst is not None and worst != best:
             reason += f"; another passage contradicts it ({shares(table[worst])})"
             cited.append(worst)
-        return builder.ok(
-            FAITHFULNESS,
-            "sentence",
-            index,
-            value=value,
-            label=int(supported),
-            reason=reason,
-            evidence=evidence([passages[number] for number in cited]),
-            contradicted=worst is not None,
-        )
+        fields = {"evidence": evidence([passages[number] for number in cited]), "contradicted": worst is not None}
+        return builder.ok(FAITHFULNESS, "sentence", index, value=value, label=int(supported), reason=reason, **fields)
 
 
 def passages_of(text: str, sentences: Sequence[TextSpan], grain: Grain, least: int = 0) -> list[TextSpan]:
@@ -203,16 +193,11 @@ def passages_of(text: str, sentences: Sequence[TextSpan], grain: Grain, least: i
     """
     long = [sentence for sentence in sentences if len(sentence.text) > least]
     paragraphs = [span for span in paragraph_spans(text) if len(span.text) > least]
-    match grain:
-        case "sentence":
-            return long
-        case "2sents":
-            return [TextSpan.joined(long[at : at + 2]) for at in range(len(long))]
-        case "paragraph":
-            return paragraphs
-        case "mixed":
-            return [*long, *paragraphs]
-        case "document":
-            return [TextSpan.of(text)]
-        case _:
-            assert_never(grain)
+    passages: dict[Grain, list[TextSpan]] = {
+        "sentence": long,
+        "2sents": [TextSpan.joined(long[at : at + 2]) for at in range(len(long))],
+        "paragraph": paragraphs,
+        "mixed": [*long, *paragraphs],
+        "document": [TextSpan.of(text)],
+    }
+    return passages[grain]

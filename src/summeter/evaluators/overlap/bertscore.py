@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -117,40 +117,29 @@ def _sentences(
     """
     text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
-    starts = np.array([start for start, _ in candidate.offsets]) + shift
-    judgments = []
-    for place, span in enumerate(builder.item.summary.sentences):
-        mine = (starts >= span.start) & (starts < span.end) & (match.weights > 0)
-        if not mine.any():
-            why = "no token of the sentence has a weight, or it is beyond the encoder's limit"
-            judgments.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
-            continue
-        value = float(match.best[mine] @ match.weights[mine] / match.weights[mine].sum())
+    spans = [TextSpan.of(text, start + shift, end + shift) for start, end in candidate.offsets]
+
+    def verdict(tokens: Sequence[int]) -> Mapping[str, Any]:
+        """Return the fields of the judgment of these tokens."""
+        value = float(match.best[tokens] @ match.weights[tokens] / match.weights[tokens].sum())
         if base is not None:
             value = base.rescaled((value, value, value))[0]
         # The least similar words first; adjacent tokens form one word.
         words: list[tuple[float, TextSpan]] = []
-        for at in np.flatnonzero(mine):
-            start, end = (int(edge) + shift for edge in candidate.offsets[at])
-            if not any(map(str.isalnum, text[start:end])):
+        for at in tokens:
+            similar, span = float(match.best[at]), spans[at]
+            if not any(map(str.isalnum, span.text)):
                 continue
-            similar = float(match.best[at])
-            if words and words[-1][1].end == start:
+            if words and words[-1][1].end == span.start:
                 before, word = words.pop()
-                similar, start = min(similar, before), word.start
-            words.append((similar, TextSpan.of(text, start, end)))
+                similar, span = min(similar, before), TextSpan.of(text, word.start, span.end)
+            words.append((similar, span))
         worst = sorted(words, key=lambda scored: (scored[0], scored[1].start))[:SHOWN]
         worst = [(similar, word) for similar, word in worst if similar < MATCHED]
         shown = ", ".join(f"'{word.text}' ({similar:.2f})" for similar, word in worst)
         reason = f"least similar to the reference: {shown}" if shown else "every word has a match in the reference"
-        judgments.append(
-            builder.ok(
-                PRECISION,
-                "sentence",
-                place,
-                value=value,
-                reason=reason,
-                evidence=evidence((word for _, word in worst), "summary"),
-            )
-        )
-    return judgments
+        return {"value": value, "reason": reason, "evidence": evidence((word for _, word in worst), "summary")}
+
+    weighted = [(spans[at].start, at) for at in np.flatnonzero(match.weights > 0).tolist()]
+    missing = "no token of the sentence has a weight, or it is beyond the encoder's limit"
+    return builder.by_sentence(PRECISION, weighted, verdict, missing)

@@ -26,11 +26,11 @@ _UNIT_WORDS = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen
 """
-_TEN_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ORDINAL_WORDS = """
     third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
     seventeenth eighteenth nineteenth
 """
+_TEN_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _UNITS = {word: value for value, word in enumerate(_UNIT_WORDS.split())}
 _TENS = {word: 10 * value for value, word in enumerate(_TEN_WORDS.split(), start=2)}
 _ORDINALS = {
@@ -38,23 +38,11 @@ _ORDINALS = {
     **{word: value for value, word in enumerate(_ORDINAL_WORDS.split(), start=3)},
     **{word[:-1] + "ieth": value for word, value in _TENS.items()},
 }
-_SCALES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
-    "k": 1e3,
-    "m": 1e6,
-    "mn": 1e6,
-    "b": 1e9,
-    "bn": 1e9,
-    "tn": 1e12,
-    "dozen": 12.0,
-}
+_WHOLE_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
+_SCALES = {**_WHOLE_SCALES, "k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9, "tn": 1e12}
 _SPOKEN = "|".join([*_UNITS, *_TENS])
 _ORDINAL = "|".join(word for word in _ORDINALS if word != "first")
-_SCALE_WORDS = "hundred|thousand|million|billion|trillion|dozen"
+_SCALE_WORDS = "|".join(_WHOLE_SCALES)
 _DECADES = {word[:-1] + "ies": 1900 + value for word, value in _TENS.items()}
 _SPACED = (  # tokenised 15,000; but 100 , 200 may be two items of a list
     r"\d{1,3}(?: , \d{3})*(?: , 0\d\d|,? 000| ,000)(?!\d)(?: \. \d+(?= (?:%|million|billion)))?"
