@@ -17,7 +17,7 @@ from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.dae import DAE
 from summeter.models.local.tokens import cut_sizes
 from summeter.models.networks import ClassifyTokens, FindTokens, TokenLogits
-from summeter.records import InputError, Judgment, UsageError
+from summeter.records import Judgment
 
 DOCUMENT = "Ada sold the mill. It rained."
 SUMMARY = "Ada sold mills. It burnt."
@@ -128,16 +128,6 @@ def test_the_document_is_truncated_not_the_summary(tmp_path: Path) -> None:
         (found,) = judge(evaluator, document(text.strip()), summary, tools=tools)
         assert [framing.cut for framing in network.framings] == [(room, 3)]
         assert found[0].truncated_tokens == 600 - room
-
-
-def test_invalid_files_are_named_with_their_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="file of dependency arcs does not exist"):
-        DAE(corenlp=tmp_path / "none.jsonl")
-    file = tmp_path / "arcs.jsonl"
-    for bad in ("{", '{"text": "a"}', reply("a b", [("nsubj", 1, 9)])):
-        file.write_text(f"{reply('a b')}\n{bad}\n", "utf-8")
-        with pytest.raises(InputError, match=r"arcs\.jsonl:2"):
-            DAE(corenlp=file)
 
 
 def test_the_file_is_parsed_once_and_not_for_every_document(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from evaluators.networks import judge, table_nli
 from summeter.evaluators.base import Tools
 from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
-from summeter.records import Document, Judgment, Target, UsageError
+from summeter.records import Document, Judgment, Target
 
 REFERENCE, SUMMARY = "Ada sold the mill.", "The mill was sold."
 FORTH, BACK = (0.7, 0.2, 0.1), (0.5, 0.1, 0.4)
@@ -99,19 +99,3 @@ def test_scores_that_cannot_be_scaled_are_skipped() -> None:
     assert {row.status for row in rows} == {"skipped"}
     assert rows[0].reason == "the scores by menli do not differ, so they cannot be scaled"
     assert {row.status for row in combined({"a": (None, 0.9), "b": (None, 0.8)})} == {"skipped"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"other": "finesure"}, "stands for 2 evaluators"),
-        ({"other": "h2h"}, "is a pairwise judge"),
-        ({"other": "menli"}, "other='menli' is menli"),
-        ({"other": "rouge"}, "does not judge 'bertscore_f1'; set aspect to one of"),
-        ({"other": "nobody"}, "there is no evaluator 'nobody'"),
-        ({"weight": 1.0}, "less than 1"),
-    ],
-)
-def test_invalid_members(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        MenliCombined(**settings)

@@ -8,7 +8,6 @@ import pytest
 from evaluators.networks import Row, document, judge, table_coreference, table_nli, table_seq2seq
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.catalog import build
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.records import Document, Judgment, UsageError
 from summeter.scoring import summary_scores
@@ -114,8 +113,6 @@ def test_windows_cover_the_whole_document() -> None:
     for first in (0, 5, 7):  # the last window ends with the document
         assert " ".join(texts[first : first + 5]) in asked
     assert len(asked) == 12 + 3 + 1
-    with pytest.raises(UsageError, match="skip sentences"):
-        build("fenice[stride=6]")
 
 
 BILES = document("Simone Biles came home.", "She won gold.")
@@ -155,14 +152,6 @@ class TestCoreference:
         assert found.value == pytest.approx(0.6)
         versions = {premise for premise, _ in nli.texts} - set(source.sentence_texts)
         assert versions == {"Ana saw him there.", "She saw Bo there."}
-
-    def test_clusters_are_computed_once_per_document(self) -> None:
-        coref = table_coreference(["Simone Biles", "She"])
-        tools = Tools("sig", networks={"nli": table_nli(), "coref": coref})
-        ((first,), (second,)) = judge(fenice(coref=True), BILES, CLAIM, CLAIM, tools=tools)
-        assert len(coref.asked) == 1
-        assert first.prepared == second.prepared
-        assert first.prepared
 
     def test_a_missing_model_is_named(self) -> None:
         with pytest.raises(UsageError, match=r"models=\{'coref': "):
@@ -212,10 +201,6 @@ class TestLadder:
         assert lowest.required_roles == ("nli",)
         ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", networks={"nli": table_nli()}))
         assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
-
-    def test_steps_without_coreference_reject_it(self) -> None:
-        with pytest.raises(UsageError, match="does not use coreference"):
-            build("fenice[step=nli_claim,coref=true]")
 
 
 class TestClaims:

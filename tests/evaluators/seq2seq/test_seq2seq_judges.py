@@ -9,12 +9,11 @@ import pytest
 from evaluators.networks import Answers, FakeNetwork, document, judge
 
 from summeter.evaluators.base import Evaluator, Tools
-from summeter.evaluators.catalog import build
 from summeter.evaluators.seq2seq.bartscore import BartScore
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
 from summeter.evaluators.seq2seq.unieval import UniEval
 from summeter.models.networks import FirstWord, Framing, Generate, ScoreTarget
-from summeter.records import Document, Judgment, SettingError
+from summeter.records import Document, Judgment
 
 SOURCE = "Ada sold the mill in May. It burned down in June."
 SUMMARY = "Ada sold the mill. It burned in July."
@@ -75,12 +74,6 @@ class TestBartScore:
         assert [(row.status, row.value) for row in rows] == [("ok", -2.0), ("skipped", None)]
         assert rows[1].reason == "there is no reference summary"
 
-    def test_directions_in_specs(self) -> None:
-        assert build("bartscore[src-hyp;avg]").active_aspects == ("bartscore_faithfulness", "bartscore_f1")
-        for wrong in ("up", "", "avg;avg"):
-            with pytest.raises(SettingError, match="directions"):
-                build(f"bartscore[directions={wrong!r}]")
-
 
 class TestUniEval:
     ROWS: Mapping[tuple[str, ...], tuple[float, float]] = {
@@ -139,8 +132,6 @@ class TestUniEval:
         assert (fact.required_roles, fact.active_aspects) == (("unieval_fact",), ("consistency",))
         rows = judged(fact, answering(first=self.ROWS), document(text=SOURCE))
         assert [row.value for row in rows] == [pytest.approx(value) for value in (0.5, 0.8, 0.2)]
-        with pytest.raises(SettingError, match="remove dimensions"):
-            UniEval(task="fact", dimensions=("fluency",))
 
 
 class TestTrueTeacher:
