@@ -33,8 +33,8 @@ def test_options_select_an_executor() -> None:
     [
         (("local", 2, None, None, None), "--workers needs --executor processes or"),
         ((None, None, None, 2.0, None), "--cpus-per-worker needs --executor processes"),
-        (("processes", None, "head:6379", None, None), "--ray-address requires --executor ray"),
-        (("processes", None, None, None, 1.0), "--gpus-per-worker requires --executor ray"),
+        (("processes", None, "head:6379", None, None), "--ray-address needs --executor ray"),
+        (("processes", None, None, None, 1.0), "--gpus-per-worker needs --executor ray"),
         (("processes", None, None, 1.5, None), "must be a whole number"),
         (("ray", None, None, 0.0, None), "--cpus-per-worker is 0"),
         (("ray", None, None, math.inf, None), "--cpus-per-worker is inf"),

@@ -187,31 +187,49 @@ def output_options(*formats: str, file: bool = True) -> Callable[[Callable[..., 
         def info(run: OldRun, output: Output) -> None: ...
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        options = output_parameters(*formats, file=file)
-        parameters = [each for each in named if each.name != "output"] + options
-        parameters += [each for each in signature.parameters.values() if each.kind is each.VAR_KEYWORD]
-        return with_parameters(command, parameters, lambda values: {"output": output_of(values, *formats), **values})
-
-    return decorate
+    return lambda command: with_options(
+        command, "output", output_parameters(*formats, file=file), lambda values: output_of(values, *formats)
+    )
 
 
-def with_parameters(
-    command: Callable[..., None],
-    parameters: Sequence[inspect.Parameter],
-    convert: Callable[[dict[str, Any]], dict[str, Any]],
-) -> Callable[..., None]:
-    """Return a command with these parameters, whose values `convert` turns into the keywords of `command`."""
+def keyword(name: str, kind: Any, default: Any = None) -> inspect.Parameter:
+    """Return a keyword of a command, whose type is annotated with the option or argument that Typer shows."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def with_parameters(command: Callable[..., None], parameters: Iterable[inspect.Parameter]) -> Callable[..., None]:
+    """Return a command that Typer gives these parameters, and that calls `command` with them as keywords."""
 
     @wraps(command)
     def run(**values: Any) -> None:
-        command(**convert(values))
+        command(**values)
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by Typer
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    signature = inspect.Signature(sorted(parameters, key=lambda each: each.kind))
+    run.__signature__ = signature  # type: ignore[attr-defined]  # read by Typer
+    run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
     return run
+
+
+def with_options(
+    command: Callable[..., None],
+    name: str,
+    options: Sequence[inspect.Parameter],
+    convert: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """Return a command with `options` in place of its parameter `name`.
+
+    `convert` turns the values of the options into the value of that parameter, or into further keywords if it is
+    variadic (`**options`).
+    """
+    given = inspect.signature(command, eval_str=True).parameters
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        value = convert({option.name: values.pop(option.name) for option in options})
+        command(**values, **(value if given[name].kind is inspect.Parameter.VAR_KEYWORD else {name: value}))
+
+    others = [each for each in given.values() if each.name != name]
+    return with_parameters(run, [*others, *options])
 
 
 def output_parameters(*formats: str, file: bool = True) -> list[inspect.Parameter]:
@@ -219,28 +237,24 @@ def output_parameters(*formats: str, file: bool = True) -> list[inspect.Paramete
     *others, last = formats or TABLES
     about = f"{', '.join(others)} or {last}. Default: {(formats or TABLES)[0]}{', or by the suffix of -o' * file}."
     suffixes = ", ".join(SUFFIXES[name][0] for name in formats or TABLES)
-    kinds = {
-        "output_format": Annotated[
-            Literal[formats or TABLES] | None, typer.Option("--format", metavar="FORMAT", help=about)
-        ],
-        "output_file": Annotated[
-            Path | None, typer.Option("-o", "--output", metavar="FILE", help=f"File to write ({suffixes}).")
-        ],
-        "as_json": Annotated[bool, typer.Option("--json", help="Same as --format json.")],
-    }
-    if not file:
-        del kinds["output_file"]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(name, keyword, default=None if name != "as_json" else False, annotation=kind)
-        for name, kind in kinds.items()
+    options = [
+        keyword(
+            "output_format",
+            Annotated[Literal[formats or TABLES] | None, typer.Option("--format", metavar="FORMAT", help=about)],
+        ),
+        keyword(
+            "output_file",
+            Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help=f"File to write ({suffixes}).")],
+        ),
+        keyword("as_json", Annotated[bool, typer.Option("--json", help="Same as --format json.")], default=False),
     ]
+    return options if file else [each for each in options if each.name != "output_file"]
 
 
-def output_of(values: dict[str, Any], *formats: str) -> Output:
-    """Remove the values of `output_parameters` from a command's arguments, and return the output they ask for."""
-    format_, file, as_json = (values.pop(name, None) for name in ("output_format", "output_file", "as_json"))
-    return Output.of(format_, file, as_json=bool(as_json), formats=formats or TABLES)
+def output_of(values: Mapping[str, Any], *formats: str) -> Output:
+    """Return the output that the values of `output_parameters` ask for."""
+    format_, file = values["output_format"], values.get("output_file")
+    return Output.of(format_, file, as_json=values["as_json"], formats=formats or TABLES)
 
 
 # ---- messages ----
@@ -333,15 +347,7 @@ def shares(text: str, option: str) -> dict[str, float]:
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Replace the keyword `reading` of a command, which receives a `Reading`, by the options in `READING`."""
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in READING.items()
-    ]
-    given = inspect.signature(command, eval_str=True).parameters.values()
-    parameters = [option for each in given for option in (options if each.name == "reading" else [each])]
-    return with_parameters(
-        command, parameters, lambda values: {"reading": {name: values.pop(name) for name in READING}, **values}
-    )
+    return with_options(command, "reading", [keyword(*option) for option in READING.items()], lambda values: values)
 
 
 def read_data(data: str | list[str], reading: Reading, **more: Any) -> Dataset:

@@ -17,10 +17,9 @@ from summeter.meta.selection import group_label
 
 LISTED = 10
 """Number of changed summaries that the terminal and Markdown list."""
-app = typer.Typer()
 
 
-@study_command(app, "compare_runs", name="compare", runs=None, formats=("text", "markdown", "html", "json", "junit"))
+@study_command(None, "compare_runs", name="compare", runs=None, formats=("text", "markdown", "html", "json", "junit"))
 def compare(
     given: Given,
     run_a: Annotated[
@@ -63,6 +62,3 @@ def junit_of(found: Versions) -> str:
         properties = {name: getattr(row, name) for name in ("value", "low", "high", "n", "missing")}
         cases.append(Case(f"{about} in {group}" if group else about, result, found.said(row), properties=properties))
     return junit("summeter compare", cases, {"verdict": found.sentence})
-
-
-command = app.registered_commands[0].callback

@@ -16,10 +16,8 @@ from summeter.meta._gate import Checks, check, check_complete, findings
 from summeter.records import CoverageError
 from summeter.runs.run import RunFolder
 
-app = typer.Typer()
 
-
-@study_command(app, "gate", name="gate", runs="RUN", formats=(*TABLES, "junit"))
+@study_command(None, "gate", name="gate", runs="RUN", formats=(*TABLES, "junit"))
 def gate(
     given: Given,
     baseline: Annotated[
@@ -70,6 +68,3 @@ def cases(result: Checks, runs: list[RunFolder]) -> list[Case]:
         except CoverageError as error:
             found.append(Case(f"{run.folder} is complete", "error", str(error)))
     return found
-
-
-command = app.registered_commands[0].callback

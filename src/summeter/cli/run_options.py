@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from summeter.cli.common import with_parameters
+from summeter.cli.common import keyword, with_options
 from summeter.engine.options import ALL, Options
 
 # Type, default and settings of options whose values have different types on the command line and in Python
@@ -22,35 +22,25 @@ _SHAPES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 _NAMES = {"concurrency": "--max-connections"}
 
 
-def run_options(*only: str, **about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def run_options(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds the options of a run, or `only` some of them, to a command.
 
-    The command receives the options as `**options`, converted to keywords of `evaluate`. `about` contains help texts
-    that replace those of options.
+    The command receives the options as `**options`, converted to keywords of `evaluate`.
     """
-    names = only or tuple(Options.model_fields)
+    options = [_parameter(name) for name in only or Options.model_fields]
+    convert: dict[str, Callable[[Any], Any]] = {
+        "temperature": temperature_of,
+        "prices": lambda file: file and str(file),
+        "context": lambda texts: contexts_of(texts or []),
+    }
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        parameters = [*named, *(_parameter(name, about.get(name)) for name in names)]
+    def converted(values: dict[str, Any]) -> dict[str, Any]:
+        return {name: convert[name](value) if name in convert else value for name, value in values.items()}
 
-        def convert(values: dict[str, Any]) -> dict[str, Any]:
-            options = {name: values.pop(name) for name in names}
-            if "temperature" in options:
-                options["temperature"] = temperature_of(options["temperature"])
-            if options.get("prices") is not None:
-                options["prices"] = str(options["prices"])
-            if "context" in options:
-                options["context"] = contexts_of(options["context"] or [])
-            return values | options
-
-        return with_parameters(command, parameters, convert)
-
-    return decorate
+    return lambda command: with_options(command, "options", options, converted)
 
 
-def _parameter(name: str, text: str | None) -> inspect.Parameter:
+def _parameter(name: str) -> inspect.Parameter:
     field = Options.model_fields[name]
     bounds = {
         limit: getattr(bound, mark) for bound in field.metadata for limit, mark in (("min", "ge"), ("max", "le"))
@@ -58,11 +48,9 @@ def _parameter(name: str, text: str | None) -> inspect.Parameter:
     }  # fmt: skip
     shape, default, changed = _SHAPES.get(name, (field.annotation, field.default, bounds))
     more = "; repeatable" if name == "context" else ""
-    about = f"{(text or field.description or '').removesuffix('.')}{more}."
+    about = f"{(field.description or '').removesuffix('.')}{more}."
     option = typer.Option(_NAMES.get(name, f"--{name.replace('_', '-')}"), help=about, **changed)
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shape, option]
-    )  # fmt: skip
+    return keyword(name, Annotated[shape, option], default)
 
 
 def contexts_of(texts: Sequence[str]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from summeter.cli.common import TERMINAL, Output, Reading, in_options, output_options, read_data, reading_options, warn
-from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
+from summeter.cli.executor_options import executor_options
 from summeter.cli.run_options import run_options
 from summeter.tables import wrapped
 
@@ -53,6 +53,7 @@ Coverage = Annotated[
 
 @run_options()
 @output_options(file=False)
+@executor_options
 @reading_options
 def score(
     data: Annotated[
@@ -75,11 +76,7 @@ def score(
     full: Full = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the path of the report.")] = False,
     output: Output,
-    executor: Executor = None,
-    workers: Workers = None,
-    ray_address: RayAddress = None,
-    cpus_per_worker: CpusPerWorker = None,
-    gpus_per_worker: GpusPerWorker = None,
+    executor: Any,
     **options: Any,
 ) -> None:
     """Judge every summary in DATA; write RUN with scores and a report.
@@ -92,9 +89,8 @@ def score(
     from summeter.engine.runs import check_coverage
     from summeter.models.resolve import parse_bindings
 
-    where = executor_of(executor, workers, ray_address, cpus_per_worker, gpus_per_worker)
-    if where is not None:
-        where.check()
+    if executor is not None:
+        executor.check()
     judges, bound = chosen_evaluators(evaluators, replay), parse_bindings(models or [])
     check_roles(judges, bound)
     loaded = read_data(data, reading)
@@ -112,7 +108,7 @@ def score(
     show = progress(quiet=quiet or output.format == "json")
     with _pending_batches_shown(folder):
         run = evaluate(
-            loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=where, **options
+            loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=executor, **options
         )
     del loaded  # frees memory; the report reads the copy in the run
     print_run(run, output, quiet=quiet, full=full)

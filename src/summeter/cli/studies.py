@@ -29,9 +29,11 @@ from summeter.cli.common import (
     Reading,
     assignments,
     check_unread,
+    keyword,
     output_of,
     output_parameters,
     read_data,
+    with_parameters,
     with_ratings,
 )
 from summeter.data.dataset import Dataset
@@ -142,13 +144,13 @@ class Given:
 
 
 def study_command(
-    app: typer.Typer,
+    app: typer.Typer | None,
     *studies: str,
     name: str | None = None,
     runs: str | None = "RUN...",
     formats: Sequence[str] = TABLES,
-) -> Callable[[Command], Command]:
-    """Register a function as a command of `app`, with the options of all `studies`.
+) -> Callable[[Command], Callable[..., None]]:
+    """Return a decorator that makes a function a command, with the options of all `studies`, and registers it in `app`.
 
     The command has the name and the description of the first study. If `name` is given, the command has this name and
     the docstring of the function. `runs` is the argument for folders of runs as written in the usage line (RUN, [RUN],
@@ -158,7 +160,7 @@ def study_command(
     """
     entries = [STUDIES[name] for name in studies]
 
-    def register(function: Command) -> Command:
+    def register(function: Command) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
         extra = {
             name: parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
@@ -170,12 +172,10 @@ def study_command(
         reading = any(each.name == "gold" for entry in entries for each in entry.inputs)
         if reading:
             help_ = "Data with human judgments. Default: the copy in the run."
-            parameters["gold"] = _parameter("gold", str | None, None, typer.Option(metavar="DATA", help=help_))
+            parameters["gold"] = keyword("gold", Annotated[str | None, typer.Option(metavar="DATA", help=help_)])
         parameters |= extra | options
         if reading:
-            parameters |= {
-                name: _annotated(name, None, kind) for name, kind in READING.items() if name not in parameters
-            }
+            parameters |= {name: keyword(name, kind) for name, kind in READING.items() if name not in parameters}
         parameters |= {each.name: each for each in output_parameters(*formats)}
 
         def command(**values: Any) -> None:
@@ -199,21 +199,13 @@ def study_command(
                 given.output.write_study(Study.join(list(results)), given.parts, title=given.title, **given.fields)
 
         COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
-        command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # read by Typer
-        command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
         command.__doc__ = function.__doc__ if name else entries[0].about
-        app.command(name or entries[0].name)(command)
-        return function
+        made = with_parameters(command, parameters.values())
+        if app is not None:
+            app.command(name or entries[0].name)(made)
+        return made
 
     return register
-
-
-def _parameter(name: str, kind: Any, default: Any, shown: Any) -> inspect.Parameter:
-    return _annotated(name, default, Annotated[kind, shown])
-
-
-def _annotated(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _folders(metavar: str) -> inspect.Parameter:
@@ -225,8 +217,8 @@ def _folders(metavar: str) -> inspect.Parameter:
         file_okay=False,
     )
     if metavar.startswith("["):
-        return _parameter("runs", kind | None, None, argument)
-    return _parameter("runs", kind, inspect.Parameter.empty, argument)
+        return keyword("runs", Annotated[kind | None, argument])
+    return keyword("runs", Annotated[kind, argument], inspect.Parameter.empty)
 
 
 def option_names(name: str, info: FieldInfo) -> tuple[str, ...]:
@@ -272,7 +264,7 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
         names = (f"{names[0]}/--no-{names[0].removeprefix('--')}",)
     if default is None:
         kind = kind | None
-    return _parameter(name, kind, default, typer.Option(*names, **more))
+    return keyword(name, Annotated[kind, typer.Option(*names, **more)], default)
 
 
 def _value(name: str, info: FieldInfo, value: Any) -> Any:

@@ -14,10 +14,8 @@ from summeter.meta.results import Study
 from summeter.meta.trust_study import TrustStudy
 from summeter.records import UsageError
 
-app = typer.Typer()
 
-
-@study_command(app, "trust", runs=None)
+@study_command(None, "trust", runs=None)
 def trust(
     given: Given,
     sources: Annotated[
@@ -55,6 +53,3 @@ def trust(
     given.parts = [part if not isinstance(part, str) else in_options(part) for part in parts]
     given.fields = {"verdict": result.verdict}
     return [result]
-
-
-command = app.registered_commands[0].callback
