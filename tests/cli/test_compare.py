@@ -8,16 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from cli.commands import ends
 from meta.test_versions import run
 
 from summeter import evaluate
-from summeter.cli.main import main
-
-
-def ends(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main([str(one) for one in arguments])
-    return int(caught.value.code or 0)
 
 
 @pytest.fixture(scope="module")

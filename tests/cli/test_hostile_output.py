@@ -10,18 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli.commands import ends
 from models.server import StubServer, fail
 
-from summeter.cli.main import main
-
 ROW = {"doc_id": "1", "system": "a", "document": "It rained all day.", "summary": "It rained."}
-
-
-def code(*words: str) -> int:
-    """Run a command and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(list(words))
-    return int(ended.value.code or 0)
 
 
 def write(folder: Path, **cells: object) -> str:
@@ -80,9 +72,9 @@ def test_a_suffix_of_another_format_is_refused(tmp_path: Path, command: list[str
     file = write(tmp_path)
     if "RUN" in command:
         main_score = ["score", file, "-e", "length", "-o", str(tmp_path / "RUN"), "--quiet"]
-        assert code(*main_score) == 0
+        assert ends(*main_score) == 0
     words = [file if word == "DATA" else str(tmp_path / word) if word == "RUN" else word for word in command]
-    assert code(*words, "-o", str(tmp_path / name)) == 2
+    assert ends(*words, "-o", str(tmp_path / name)) == 2
     assert not (tmp_path / name).exists()
 
 
@@ -91,6 +83,6 @@ def test_the_mean_of_the_largest_ratings_is_a_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], votes: tuple[float, float]
 ) -> None:
     ratings = dict(zip("ab", votes, strict=True))
-    assert code("data", "show", write(tmp_path, human={"ratings": {"coherence": ratings}}), "--json") == 0
+    assert ends("data", "show", write(tmp_path, human={"ratings": {"coherence": ratings}}), "--json") == 0
     shown = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert [row["mean"] for row in shown["votes"]] == [sum(vote / 2 for vote in votes)]

@@ -6,21 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from cli.commands import ends
 
-from summeter.cli.main import main
 from summeter.evaluators.catalog import CATALOG, UNAVAILABLE
 
 ROW = {"document": "It rained all day.", "summary": "It rained."}
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return int(ended.value.code or 0)
-
-
 def test_every_judge_is_listed_with_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("models", "--json") == 0
+    assert ends("models", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert list(dict.fromkeys(row["judge"] for row in rows if row["judge"])) == [*CATALOG, *UNAVAILABLE]
     needs = {row["judge"]: row["needs"] for row in rows}
@@ -38,7 +32,7 @@ def test_every_judge_is_listed_with_what_it_needs(capsys: pytest.CaptureFixture[
 def test_unavailable_weights_are_listed_and_refused_by_name(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("models", "--json") == 0
+    assert ends("models", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     (row,) = [row for row in rows if row["model"] == f"KRLabsOrg/lettucedect-v2-{name}"]
     assert row["unavailable"]
@@ -46,7 +40,7 @@ def test_unavailable_weights_are_listed_and_refused_by_name(
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(ROW), encoding="utf-8")
     model = f"lettucedetect=hf/KRLabsOrg/lettucedect-v2-{name}"
-    assert run("score", str(data), "-e", "lettucedetect", "-m", model, "-o", str(tmp_path / "run")) == 2
+    assert ends("score", str(data), "-e", "lettucedetect", "-m", model, "-o", str(tmp_path / "run")) == 2
     assert row["unavailable"] in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
@@ -56,12 +50,12 @@ def test_judges_without_an_evaluator_are_refused_with_the_reason(
 ) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(ROW), encoding="utf-8")
-    assert run("score", str(data), "-e", "factcg", "-o", str(tmp_path / "run")) == 2
+    assert ends("score", str(data), "-e", "factcg", "-o", str(tmp_path / "run")) == 2
     assert UNAVAILABLE["factcg"] in capsys.readouterr().err
 
 
 def test_a_run_with_a_closed_model_is_preceded_by_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(ROW), encoding="utf-8")
-    assert run("score", str(data), "-e", "rts", "-m", "openai/gpt-4", "--dry-run") == 0
+    assert ends("score", str(data), "-e", "rts", "-m", "openai/gpt-4", "--dry-run") == 0
     assert "openai/gpt-4 closed on 2026-10-23" in capsys.readouterr().err

@@ -9,12 +9,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+from cli.commands import ends
 from engine.judges import rows
 from engine.llm import answer
 from engine.test_run import files
 from models.server import Call, Reply, StubServer, ok
 
-from summeter.cli.main import main
 from summeter.engine.runs import Run
 
 MODELS = ("openai-api/stub/small", "openai-api/stub/large")
@@ -26,12 +26,6 @@ def behave(call: Call) -> Reply:
     if "key fact" in call.prompt.lower() or "[1]" in call.prompt:
         return ok(answer(call.prompt))
     return ok(json.dumps({"reason": "so", "score": 5 if large else 2, "answer": "B" if large else "D"}))
-
-
-def command(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    return int(ended.value.code or 0)
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +57,7 @@ def test_a_replay_needs_no_models_and_no_evaluators(sessions: list[list[str]], m
     with StubServer(behave) as server:
         for session in sessions:
             more = ["--base-url", server.url, "--quiet", "-o", "run"]
-            assert command("score", "rows.jsonl", *session, *more) == 0
+            assert ends("score", "rows.jsonl", *session, *more) == 0
     monkeypatch.delenv("STUB_API_KEY")
     recorded = Run("run").manifest
     assert {model for judge in recorded.judges for model in judge.models.values()} == set(MODELS)
@@ -71,13 +65,13 @@ def test_a_replay_needs_no_models_and_no_evaluators(sessions: list[list[str]], m
     named = [name for session in sessions for option, name in zip(session[::2], session[1::2], strict=True)
              if option == "-e"]  # fmt: skip
     evaluators = [argument for name in dict.fromkeys(named) for argument in ("-e", name)]
-    assert command("score", "rows.jsonl", *evaluators, "--replay", "run", "-o", "named", "--quiet") == 0
+    assert ends("score", "rows.jsonl", *evaluators, "--replay", "run", "-o", "named", "--quiet") == 0
     assert files(Path("named")) == files(Path("run"))
 
     page = Path("run/report.html").read_text()
     lines = [html.unescape(line) for line in re.findall(r'<code class="cmd">(.*?)</code>', page)]
     (line,) = (line for line in lines if "--replay" in line)
-    assert command(*shlex.split(line)[1:]) == 0
+    assert ends(*shlex.split(line)[1:]) == 0
     again = Run("run-again")
     assert [row.line for row in again.judgments()] == [row.line for row in Run("run").judgments()]
     assert files(again.folder) == files(Path("run"))
@@ -88,24 +82,24 @@ def test_a_replay_needs_no_models_and_no_evaluators(sessions: list[list[str]], m
 def test_a_replay_with_a_model_repeats_only_its_judge() -> None:
     with StubServer(behave) as server:
         for model in MODELS:
-            assert command("score", "rows.jsonl", "-e", "rts", "-m", model, "--base-url", server.url, "-o", "run") == 0
-    assert command("score", "rows.jsonl", "-m", MODELS[1], "--replay", "run", "-o", "large") == 0
+            assert ends("score", "rows.jsonl", "-e", "rts", "-m", model, "--base-url", server.url, "-o", "run") == 0
+    assert ends("score", "rows.jsonl", "-m", MODELS[1], "--replay", "run", "-o", "large") == 0
     assert Run("large").manifest.judges == Run("run").manifest.judges[1:]
     assert {row.model for row in Run("large").judgments()} == {MODELS[1]}
 
 
 def test_a_replay_of_other_data_is_bad_input() -> None:
     with StubServer(behave) as server:
-        assert command("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
+        assert ends("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
     Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(3)))
-    assert command("score", "more.jsonl", "--replay", "run", "-o", "again") == 2
+    assert ends("score", "more.jsonl", "--replay", "run", "-o", "again") == 2
 
 
 def test_a_replay_over_other_data_leaves_no_folder(capsys: pytest.CaptureFixture[str]) -> None:
     with StubServer(behave) as server:
-        assert command("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
+        assert ends("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
     Path("others.jsonl").write_text(json.dumps({"document": "It snowed.", "summary": "It snowed."}) + "\n")
-    assert command("score", "others.jsonl", "--replay", "run", "-o", "again") == 2
+    assert ends("score", "others.jsonl", "--replay", "run", "-o", "again") == 2
     assert "does not contain this call" in capsys.readouterr().err
     assert not Path("again").exists()
-    assert command("compare", "run", "run") == 0
+    assert ends("compare", "run", "run") == 0

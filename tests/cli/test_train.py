@@ -7,8 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-
-from summeter.cli.main import main
+from cli.commands import ends
 
 
 def rated(folder: Path, documents: int = 60) -> Path:
@@ -31,26 +30,20 @@ def rated(folder: Path, documents: int = 60) -> Path:
     return file
 
 
-def ran(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(list(arguments))
-    return int(caught.value.code or 0)
-
-
 SETTINGS = "kind: fused\ndata: rated.jsonl\nmembers: [length, rouge]\nresamples: 20\n"
 
 
 def test_it_trains_writes_and_says_how_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rated(tmp_path)
     (tmp_path / "judge.yaml").write_text(SETTINGS)
-    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 0
+    assert ends("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 0
     shown = capsys.readouterr()
     assert "coverage" in shown.out
     assert f"written to {tmp_path / 'judge'}" in shown.err
     assert {"README.md", "card.json"} <= {file.name for file in (tmp_path / "judge").iterdir()}
-    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
+    assert ends("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
     assert "choose another folder, or replace it with --force" in capsys.readouterr().err
-    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge"), "--force", "--json") == 0
+    assert ends("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge"), "--force", "--json") == 0
     card = json.loads(capsys.readouterr().out)["card"]
     assert card["kind"] == "fused"
     assert card["test"]["looks"] == 1
@@ -60,26 +53,26 @@ def test_scoring_training_data_gives_a_warning(tmp_path: Path, capsys: pytest.Ca
     data = rated(tmp_path)
     (tmp_path / "judge.yaml").write_text(SETTINGS)
     folder = tmp_path / "judge"
-    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(folder), "--quiet") == 0
+    assert ends("train", str(tmp_path / "judge.yaml"), "-o", str(folder), "--quiet") == 0
     card = json.loads((folder / "card.json").read_text())
     fitted = card["split"]["documents"]["fit"]
     assert 0 < fitted == 60 - card["split"]["documents"]["test"] < 60
     capsys.readouterr()
-    assert ran("score", str(data), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run")) == 0
+    assert ends("score", str(data), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run")) == 0
     said = f"warning: {folder} was trained on {fitted} of these 60 documents, so its agreement"
     assert said in capsys.readouterr().err
     other = tmp_path / "other.jsonl"
     other.write_text(data.read_text().replace("Report ", "Story "))
-    assert ran("score", str(other), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run2")) == 0
+    assert ends("score", str(other), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run2")) == 0
     assert "was trained on" not in capsys.readouterr().err
 
 
 def test_faults_are_one_message_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "judge.yaml").write_text(SETTINGS.replace("kind: fused", "kind: fusde"))
-    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
+    assert ends("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
     assert "judge.yaml:1: kind: 'fusde' is unknown (did you mean fused?)" in capsys.readouterr().err
     rated(tmp_path, 10)
     (tmp_path / "judge.yaml").write_text(SETTINGS)
-    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
+    assert ends("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
     assert "documents" in capsys.readouterr().err
     assert sorted(file.name for file in tmp_path.iterdir()) == ["judge.yaml", "rated.jsonl"]

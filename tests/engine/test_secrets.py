@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.commands import ends
 from engine.judges import rows
 from engine.llm import MODEL
 from engine.llm import behave as good
@@ -30,15 +31,9 @@ def flat(tmp_path: Path) -> Path:
     return file
 
 
-def command(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(end.value.code or 0)
-
-
 def score(flat: Path, out: Path, url: str) -> int:
     address = f"{url}?sig={SECRET}&api-version=7#{FRAGMENT}"
-    return command("score", flat, "-e", "finesure", "-m", MODEL, "-o", out, "--base-url", address, "--max-retries", 0)
+    return ends("score", flat, "-e", "finesure", "-m", MODEL, "-o", out, "--base-url", address, "--max-retries", 0)
 
 
 def everything(folder: Path) -> bytes:

@@ -14,9 +14,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from cli.commands import ends
 
 from fuzz import Check
-from summeter.cli.main import main
 
 ROWS = [
     {
@@ -49,18 +49,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def ended(*arguments: object) -> int:
-    """Run a command and return its exit code. Unexpected errors are raised."""
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(end.value.code or 0)
-
-
 def score(place: Path, run: Path) -> int:
     judges = [word for name in JUDGES for word in ("-e", name)]
-    return ended(
-        "score", place / "data.jsonl", *judges, "-m", f"scripted/{place / 'rules.jsonl'}", "-o", run, "--quiet"
-    )
+    return ends("score", place / "data.jsonl", *judges, "-m", f"scripted/{place / 'rules.jsonl'}", "-o", run, "--quiet")
 
 
 def scores(run: Path) -> list[bytes]:
@@ -96,7 +87,7 @@ def test_damaged_runs(
     sound = scores(run)
     gate = ("gate", run, "--min", "faithfulness=0", "--json")
     capsys.readouterr()
-    before = ended(*gate), capsys.readouterr().out
+    before = ends(*gate), capsys.readouterr().out
     assert before[0] == 4  # one item could not be judged
     shutil.copytree(run, tmp_path / "sound")
     files = sorted(file.relative_to(run) for file in run.rglob("*") if file.is_file() and file.name != ".lock")
@@ -113,13 +104,13 @@ def test_damaged_runs(
     def check(random: Random) -> None:
         broken(random)
         capsys.readouterr()
-        code = ended(*gate)
+        code = ends(*gate)
         out, err = capsys.readouterr()
         assert (code, out) == before or (code == 2 and err.startswith("summeter: ")), (code, out, err)
-        code = ended("report", run)
+        code = ends("report", run)
         assert code == 0 or (code == 2 and capsys.readouterr().err.startswith("summeter: "))
         shutil.copytree(run, tmp_path / "broken", dirs_exist_ok=True)
-        code = ended("rescore", run)
+        code = ends("rescore", run)
         assert (code == 0 and scores(run) == sound) or code == 2, code
         code = score(place, run)
         err = capsys.readouterr().err
@@ -128,7 +119,7 @@ def test_damaged_runs(
             assert "summeter: " in err, err
         else:
             assert scores(run) == sound
-            assert (ended(*gate), capsys.readouterr().out) == before
+            assert (ends(*gate), capsys.readouterr().out) == before
 
     fuzz(check)
     logging.disable(logging.NOTSET)
