@@ -113,8 +113,6 @@ class TestPeopleAlone:
         people = [row for row in beside if row.judge == "people"]
         assert [row for row in alone if row.judge == "people"] == people
         assert {row.judge for row in alone} == {"people"}
-        with pytest.raises(UsageError, match="give a run"):
-            card()
 
 
 def _details(study: Study, kind: str) -> dict[str, Any]:
@@ -126,8 +124,6 @@ class TestGroups:
         rows = card(made[0], by=("redacted",), resamples=50)
         found = {row.details["group"] for row in rows if row.details.get("by") == "redacted"}
         assert found == {"yes", "no"}
-        with pytest.raises(UsageError, match="no column 'x'"):
-            card(made[0], by=("x",))
 
     def test_a_length_column_of_the_data_is_kept(self) -> None:
         rows = [{"doc_id": f"d{n}", "system": "a", "document": "One two three.", "summary": "One.",
@@ -168,8 +164,6 @@ class TestRedaction:
         assert reads is not None
         assert (name, reads("Redacted"), reads("none"), reads("odd")) == ("redact_type", True, False, None)
         assert redaction_column(Context(), None) is None
-        with pytest.raises(UsageError, match="no column"):
-            redaction_column(context, "z")
 
 
 class TestText:
@@ -192,10 +186,6 @@ def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
     row = made.one(statistic="spearman", level="system", gold_signature=gold)
     assert (row.n, row.aspect, row.gold_aspect) == (4, "abstractiveness", "faithfulness")
     assert "## composite by people" in document(tables(made), "markdown")
-    with pytest.raises(UsageError, match="the run has no scores"):
-        card(run, judge="nobody")
-    with pytest.raises(UsageError, match="no scores of 'style'; the aspects are: abstractiveness"):
-        card(run, aspect=("faithfulness", "style"))
 
 
 def test_two_settings_of_one_judge_have_separate_tables(study: Study) -> None:

@@ -19,7 +19,7 @@ from summeter.data.dataset import load
 from summeter.meta import Level, plan_calibration, plan_comparison
 from summeter.meta.inputs import JudgeInput, judge_input
 from summeter.meta.sample import Grid
-from summeter.records import InputError, UsageError
+from summeter.records import InputError
 
 N = 120
 RNG = np.random.default_rng(5)
@@ -71,13 +71,13 @@ def test_it_settles_a_wide_gap_and_says_so_of_a_narrow_one() -> None:
 
 def test_every_document_is_as_likely_to_be_chosen() -> None:
     counts: dict[str, int] = {}
-    for seed in range(120):
+    for seed in range(60):
         proposal = plan_comparison([judge("one", 0.3)], ("A", "B"), labels=30, sizes=(30,), draws=1, seed=seed)
         for document, _ in proposal.items[::2]:
             counts[document] = counts.get(document, 0) + 1
-    # 120 samples of a quarter: 30 each; binomial standard deviation 4.7, five of them 24.
+    # 60 samples of a quarter: 15 each; the binomial standard deviation is 3.4.
     assert len(counts) == N
-    assert max(abs(count - 30) for count in counts.values()) < 24
+    assert max(abs(count - 15) for count in counts.values()) < 5 * 3.4
 
 
 def test_labels_there_are_already_take_the_place_of_assumptions(tmp_path: Path) -> None:
@@ -99,25 +99,6 @@ def test_calibration_plans_summaries() -> None:
     assert found.study.notes[0].startswith("the mean of three on coherence is")
     alone = plan_calibration([judge("one", 0.3)], "one")
     assert alone.settled_at is None
-
-
-def test_faults_are_named() -> None:
-    one = judge("one", 0.3)
-    for ask, why in (
-        (lambda: plan_comparison([one], ("A", "Z")), "the judgments have no system 'Z'; they have: A, B"),
-        (lambda: plan_comparison([one], ("A", "A")), "two different systems"),
-        (
-            lambda: plan_comparison([one], ("A", "B"), aspect="wit"),
-            "no run judged 'wit'; they judged: coherence",
-        ),
-        (lambda: plan_calibration([one], "two"), "the runs have no judge 'two'; they have: one"),
-        (lambda: plan_comparison([one], ("A", "B"), labels=500), "120 items to draw from"),
-        (lambda: plan_comparison([one], ("A", "B"), labels=1), "labels must be greater than or equal to 2, not 1"),
-        (lambda: plan_comparison([one], ("A", "B"), expect=2), "expect must be less than or equal to 1, not 2"),
-        (lambda: plan_comparison([judge("one", 0.3, size=3)], ("A", "B")), "at least 4"),
-    ):
-        with pytest.raises(UsageError, match=why):
-            ask()
 
 
 def test_from_runs_to_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

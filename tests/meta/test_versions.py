@@ -12,7 +12,7 @@ from report import fake_runs as fake
 from summeter.engine.api import evaluate
 from summeter.meta._versions import Versions, compare, outcome
 from summeter.meta.pairing import TEXTS, Pairing, difference_rows
-from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.records import Document, Judgment, Summary
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 
@@ -97,15 +97,10 @@ def test_renamed_systems_are_paired_on_request(tmp_path: Path) -> None:
     assert (none.value, none.n, none.reason) == (None, 0, "no summary has a score in both runs")
     (row,) = difference_rows(Pairing.of(a, b, {"old": "new"}))
     assert (row.system, row.value, row.n) == ("new", 0.5, 3)
-    for wrong in ({"older": "new"}, {"old": "newer"}):
-        with pytest.raises(UsageError, match="has no system"):
-            Pairing.of(a, b, wrong)
     # Two systems of one run
     both = run(tmp_path / "both", {"v1": ["+-"] * 3, "v2": ["++"] * 3})
     (row,) = difference_rows(Pairing.of(both, both, {"v1": "v2"}))
     assert (row.system, row.value) == ("v2", 0.5)
-    with pytest.raises(UsageError, match="two systems"):
-        Pairing.of(both, both, {"v1": "v2", "v2": "v2"})
 
 
 def test_judges_are_paired_by_signature_or_by_name(tmp_path: Path) -> None:
@@ -230,8 +225,6 @@ def test_the_sentence_says_whether_it_got_better(tmp_path: Path) -> None:
     assert moved.texts["changed_document"] == 8
     assert moved.sentence.endswith("the texts of all documents that they have in common changed.")
     assert {(item.document_changed, item.changes) for item in moved.items()} == {(True, ())}
-    with pytest.raises(UsageError, match="no judge of both runs"):
-        compare(a, b, aspect="fluency")
 
 
 def test_a_failed_item_is_a_failure_and_no_error_is_gone(tmp_path: Path) -> None:
