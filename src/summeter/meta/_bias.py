@@ -214,7 +214,7 @@ def self_preference(matrix: Group, options: Families, resample: Resampling) -> R
     about = merged(matrix.about(), details={"family": family, "own_systems": names})
     about |= {"study": "self_preference", "level": Level.SUMMARY.value, "statistic": "self_preference",
               "n": int(included.sum()), "missing": int((~included).sum())}  # fmt: skip
-    bootstrap = resample(np.arange(len(grid.documents)))
+    bootstrap = resample(np.nonzero(included)[1].astype(np.int64))
     scales = [float(side[included].std()) if included.any() else 0.0 for side in (grid.judge, grid.gold)]
     if reason is None and min(scales) < 1e-12:
         reason = "the scores of one side are constant"
@@ -222,7 +222,7 @@ def self_preference(matrix: Group, options: Families, resample: Resampling) -> R
         return interval_row(bootstrap.alone(None, reason), **about)
     rows = np.repeat(own[:, None], len(grid.documents), axis=1)[included]
     gap = (grid.judge / scales[0] - grid.gold / scales[1])[included]
-    got = family_gap(gap, rows, np.nonzero(included)[1].astype(np.int64), bootstrap)
+    got = difference_of_means(gap, rows, bootstrap, NO_FAMILY)
     if got.value is not None:
         by_judge, by_people = (
             float(side[included][rows].mean() - side[included][~rows].mean()) for side in (grid.judge, grid.gold)
@@ -231,20 +231,19 @@ def self_preference(matrix: Group, options: Families, resample: Resampling) -> R
     return interval_row(got, **about)
 
 
-def family_gap(values: Floats, own: Bools, documents: Ints, bootstrap: Bootstrap) -> Estimate:
-    """Return the mean of the values of systems of the judge's family (`own`) minus the mean of the others.
+NO_FAMILY = "the judge's family or the other systems have no item with both votes"
 
-    `documents` is the cluster of each value in the bootstrap.
+
+def difference_of_means(values: Floats, first: Bools, bootstrap: Bootstrap, undefined: str) -> Estimate:
+    """Return the mean of the values of one side (`first`) minus the mean of the others.
+
+    The rows of the bootstrap are the values. `undefined` is the reason if a side has no value.
     """
-    sides = np.stack([own, ~own], axis=1).astype(np.float64)
-    sums, counts = np.zeros((2, bootstrap.units, 2))
-    np.add.at(sums, documents, sides * values[:, None])
-    np.add.at(counts, documents, sides)
+    sides = np.stack([first, ~first], axis=1).astype(np.float64)
+    sums, counts = bootstrap.sums(sides * values[:, None]), bootstrap.sums(sides)
 
     def gap(weights: Floats) -> Floats:
         means = ratio(weights @ sums, weights @ counts)
         return np.asarray(means[:, 0] - means[:, 1])
 
-    return bootstrap.interval(
-        gap, n=len(values), undefined="the judge's family or the other systems have no item with both votes"
-    )
+    return bootstrap.interval(gap, undefined=undefined)

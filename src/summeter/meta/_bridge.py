@@ -73,7 +73,7 @@ def bridge(old: RunLike, new: RunLike, options: BridgeOptions) -> Study:
     """
     both = judge_input([judge_input(old), judge_input(new)])
     rows, notes = list[Row](), list[str]()
-    pairs = list(_corresponding(both, options))
+    pairs = _corresponding(both, options)
     differing = [(first, second) for first, second in pairs if first.signature != second.signature]
     if differing and len(differing) < len(pairs):
         same = dict.fromkeys(first.judge for first, second in pairs if first.signature == second.signature)
@@ -88,39 +88,35 @@ def bridge(old: RunLike, new: RunLike, options: BridgeOptions) -> Study:
     return Study(STUDY, rows, notes)
 
 
-def _corresponding(both: JudgeInput, options: BridgeOptions) -> Iterator[tuple[Question, Question]]:
-    """Yield the questions of the old and the new judge that correspond."""
-    runs = list(both.runs)
-    asked = [[each for each in both.questions((), options.judge) if each.run == run] for run in runs]
+def _corresponding(both: JudgeInput, options: BridgeOptions) -> list[tuple[Question, Question]]:
+    """Return the questions of the old and the new judge that correspond."""
+    runs, asked = list(both.runs), []
     for at, run in enumerate(runs):
-        of_run = [each for each in both.questions() if each.run == run]
+        of_run = [each for each in both.questions((), options.judge) if each.run == run]
         if options.judges is not None:
             names = dict.fromkeys(name for each in of_run for name in (each.judge, each.signature))
             check_known([options.judges[at]], list(names), "judge")
+            of_run = [each for each in of_run if options.judges[at] in (each.judge, each.signature)]
         for pair in options.aspect_pairs:
             check_known([pair[at]], list(dict.fromkeys(each.aspect for each in of_run)), "aspect")
-    if options.judges is not None:
-        asked = [
-            [question for question in of_run if name in (question.judge, question.signature)]
-            for of_run, name in zip(asked, options.judges, strict=True)
-        ]
-    wanted = options.aspect_pairs or [(name, name) for name in dict.fromkeys(q.aspect for q in asked[0])]
-    found = 0
-    for aspects in wanted:
-        sides = [[q for q in of_run if q.aspect == name] for of_run, name in zip(asked, aspects, strict=True)]
-        keys = [{_key(both, question): question for question in side} for side in sides]
-        pairs = list(pair_judges(*map(list, keys)))
-        left = [[pair[side] for pair in pairs if pair[1 - side] is None] for side in (0, 1)]
-        matched = [(pair.a, pair.b) for pair in pairs if pair.a is not None and pair.b is not None]
-        if len(left[0]) == len(left[1]) == 1:
-            matched += zip(*left, strict=True)
-        for a, b in matched:
-            found += 1
-            yield keys[0][a], keys[1][b]
+        asked.append(of_run)
+    found = []
+    for aspects in options.aspect_pairs or [(name, name) for name in dict.fromkeys(each.aspect for each in asked[0])]:
+        old, new = (
+            {_key(both, question): question for question in of_run if question.aspect == name}
+            for of_run, name in zip(asked, aspects, strict=True)
+        )
+        pairs = list(pair_judges(list(old), list(new)))
+        found += [(old[pair.a], new[pair.b]) for pair in pairs if pair.a is not None and pair.b is not None]
+        only_old = [pair.a for pair in pairs if pair.a is not None and pair.b is None]
+        only_new = [pair.b for pair in pairs if pair.b is not None and pair.a is None]
+        if len(only_old) == len(only_new) == 1:
+            found.append((old[only_old[0]], new[only_new[0]]))
     if not found:
         judged = [listed(sorted(f"{q.judge} ({q.aspect})" for q in of_run)) or "nothing" for of_run in asked]
         what = f"no judges of the two runs correspond; {runs[0]} has {judged[0]}, and {runs[1]} has {judged[1]}. Give "
         raise UsageError(what, Parameter("judges", "OLD,NEW"), " or ", Parameter("aspect", "OLD:NEW"))
+    return found
 
 
 def _key(both: JudgeInput, question: Question) -> JudgeKey:

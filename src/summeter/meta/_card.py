@@ -25,6 +25,7 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.overview import EDGES, bucket
+from summeter.meta._bias import difference_of_means
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.measure import over_groups
 from summeter.meta.options import CommandLine, Draws, Selection, study
@@ -39,7 +40,7 @@ from summeter.runs.run import RunFolder
 from summeter.scoring.systems import shared_documents
 from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import correlate
-from summeter.stats.base import Bools, Estimate, Floats, Ints, ratio, undefined
+from summeter.stats.base import Bools, Estimate, Floats, undefined
 from summeter.stats.correlation import CORRELATIONS
 from summeter.stats.resample import Resampling
 from summeter.tables import Table, interval, number, p_value, with_missing
@@ -244,22 +245,9 @@ def _redaction(scores: Sample, column: str | None, resample: Resampling) -> Iter
         }
         originals = copied.take(inside)
         pairs = len(set(originals.codes[mark == 1].tolist()) & set(originals.codes[mark == 0].tolist()))
-        bootstrap = resample(originals.codes)
-
-        def difference(
-            weights: Floats, value: Floats = value, mark: Floats = mark, codes: Ints = bootstrap.codes
-        ) -> Floats:
-            """Return the mean of redacted minus that of unredacted rows in each draw (NaN if either is empty)."""
-            times = weights[:, codes]
-            sides = [(mark == number).astype(np.float64) for number in (1, 0)]
-            redacted, unredacted = (ratio(times @ (side * value), times @ side) for side in sides)
-            return np.asarray(redacted - unredacted)
-
-        estimate = bootstrap.interval(
-            difference,
-            missing=int(rows.sum() - inside.sum()),
-            undefined=f"there are not both redacted and unredacted summaries (column {name})",
-        )  # fmt: skip
+        why = f"there are not both redacted and unredacted summaries (column {name})"
+        estimate = difference_of_means(value, mark == 1, resample(originals.codes), why)
+        estimate = replace(estimate, missing=int(rows.sum() - inside.sum()))
         yield interval_row(
             estimate, named(scores.judge), fields, study=STUDY, level="summary", statistic="redaction_delta",
             details={"column": name, **counts, **means, "pairs": pairs},
@@ -299,45 +287,43 @@ def _error_rows(
     """
     if options.aspects and FAITHFULNESS not in options.aspects:
         return
+    several: list[tuple[dict[str, Any], JudgmentTable]] = []
     if run is not None:
         judges = judge_input(run)
-        for question in judges.questions([FAITHFULNESS], options.judge):
-            if question in judges.rows:
-                judgments = judges.table.take(judges.rows[question])
-                yield from _distribution(judgments, judges.fields(question), context, columns)
+        several += (
+            (judges.fields(question), judges.table.take(judges.rows[question]))
+            for question in judges.questions([FAITHFULNESS], options.judge)
+            if question in judges.rows
+        )
     if gold is not None:
         votes, _ = gold_input(gold, options.judgment_set)
         votes = votes.take(votes.aspect.equal(FAITHFULNESS))
-        for signature in votes.signature.used():
-            about = {"judge": PEOPLE, "signature": f"{signature}|merge:votes"}
-            yield from _distribution(votes.take(votes.signature.equal(signature)), about, context, columns)
-
-
-def _distribution(
-    judgments: JudgmentTable, about: Mapping[str, Any], context: Context, columns: Sequence[str]
-) -> Iterator[Row]:
-    units = judgments.take(np.isin(judgments.unit.labels(), _UNITS))
-    types = [error_types(name) - {NO_ERROR} for name in units.error_type.names]
-    kinds = {
-        kind: np.array([kind in names for names in types], dtype=np.bool_)[units.error_type.codes]
-        for kind in dict.fromkeys(kind for names in types for kind in sorted(names))
-    }
-    if not kinds:
-        return
-    usable: Bools = units.status.equal("ok")
-    for fields, rows in _parts({name: context.column(name, units.document, units.system) for name in columns}):
-        judged, missing = int((rows & usable).sum()), int((rows & ~usable).sum())
-        counts = {kind: int((has_kind & rows & usable).sum()) for kind, has_kind in kinds.items()}
-        errors = sum(counts.values())
-        for kind, count in counts.items():
-            details = {"error_type": kind, "count": count, "errors": errors, "units": judged}
-            for statistic, whole, why in (
-                ("error_share", errors, "there are no errors"),
-                ("error_rate", judged, "no unit was judged"),
-            ):
-                share = Estimate(count / whole, whole, missing) if whole else undefined(why, missing=missing)
+        several += (
+            ({"judge": PEOPLE, "signature": f"{name}|merge:votes"}, votes.take(votes.signature.equal(name)))
+            for name in votes.signature.used()
+        )
+    for about, judgments in several:
+        units = judgments.take(np.isin(judgments.unit.labels(), _UNITS))
+        types = [error_types(name) - {NO_ERROR} for name in units.error_type.names]
+        kinds = {
+            kind: np.array([kind in names for names in types], dtype=np.bool_)[units.error_type.codes]
+            for kind in dict.fromkeys(kind for names in types for kind in sorted(names))
+        }
+        usable: Bools = units.status.equal("ok")
+        groups = {name: context.column(name, units.document, units.system) for name in columns if kinds}
+        for fields, rows in _parts(groups) if kinds else ():
+            judged, missing = int((rows & usable).sum()), int((rows & ~usable).sum())
+            counts = {kind: int((has_kind & rows & usable).sum()) for kind, has_kind in kinds.items()}
+            errors = sum(counts.values())
+            for kind, count in counts.items():
+                details = {"error_type": kind, "count": count, "errors": errors, "units": judged}
                 row = {"study": STUDY, "aspect": FAITHFULNESS, "level": "sentence", "details": details}
-                yield interval_row(share, about, fields, row, statistic=statistic)
+                for statistic, whole, why in (
+                    ("error_share", errors, "there are no errors"),
+                    ("error_rate", judged, "no unit was judged"),
+                ):
+                    share = Estimate(count / whole, whole, missing) if whole else undefined(why, missing=missing)
+                    yield interval_row(share, about, fields, row, statistic=statistic)
 
 
 # ---- abstractiveness against faithfulness ----

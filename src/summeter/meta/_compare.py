@@ -162,13 +162,13 @@ def compare(runs: RunLike | None, gold: Gold | None, options: CompareOptions) ->
 
 
 def _systems(judges: JudgeInput, options: CompareOptions) -> Study:
-    wanted, judge = options.judge_aspects, options.judge
-    questions = judges.questions(wanted, judge)
-    missing = [name for name in wanted if name not in {question.aspect for question in questions}]
-    if missing or not questions:
-        known = ", ".join(sorted({f"{each.judge} ({each.aspect})" for each in judges.questions()})) or "none"
-        what = f" with the aspect {missing[0]}" if missing else ""
-        raise UsageError(f"the run has no judge{f' {judge}' if judge else ''}{what}; it has: {known}")
+    questions = judges.questions(options.judge_aspects, options.judge)
+    judged = {question.aspect for question in questions}
+    for name in options.judge_aspects:
+        if name not in judged:
+            known = ", ".join(sorted({f"{each.judge} ({each.aspect})" for each in judges.questions()}))
+            by_judge = f" by {options.judge}" if options.judge else ""
+            raise UsageError(f"the run has no score of {name}{by_judge}; it has: {known or 'none'}")
     return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, options)
 
 

@@ -14,7 +14,7 @@ from summeter.meta.measure import STATISTICS, estimate, pair_fields
 from summeter.meta.options import Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Study, interval_row, judge_labels
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import MetaInput, aspects, check_known, golds
+from summeter.meta.selection import MetaInput, aspects, golds
 from summeter.meta.verdicts import against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
@@ -65,13 +65,9 @@ def _study(run: OneRun, gold: Gold | None, options: AgreementOptions) -> Study:
     except TooLargeError as error:  # a note, so that the report of the run can be written
         return Study(STUDY, [], [str(error)])
     read = MetaInput(machine, people, context if context.domains else machine.context)
-    questions = machine.rows
-    if options.judge is not None:
-        names = dict.fromkeys(name for question in questions for name in (question.judge, question.signature))
-        check_known([options.judge], list(names), "judge")
     rows = []
-    for question in questions:
-        if options.judge not in {None, question.judge, question.signature}:
+    for question in machine.questions(judge=options.judge):
+        if question in machine.composites:
             continue
         for judge_aspect, aspect in options.aspect_pairs or [(question.aspect, question.aspect)]:
             for pairs, decided in _pairs(read, question, aspect, options) if judge_aspect == question.aspect else ():

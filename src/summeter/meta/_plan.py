@@ -136,17 +136,14 @@ def plan_calibration(runs: RunLike, judge: str, options: PlanOptions) -> Proposa
 
 def _votes(judges: JudgeInput, judge: str | None, options: PlanOptions) -> Sample:
     """Return the scores of summaries by the selected judge (always present), the other judges and people."""
-    every, selected = judges.questions(), judges.questions(judge=judge)
+    selected = judges.questions(judge=judge)
     names = list(dict.fromkeys(question.aspect for question in selected))
-    if judge is not None and not names:
-        known = ", ".join(dict.fromkeys(question.judge for question in every))
-        raise UsageError(f"the runs have no judge {judge!r}; they have: {known}")
     if options.aspect is None and len(names) > 1:
         raise UsageError(f"the runs judged several aspects; choose one with the option aspect: {', '.join(names)}")
     aspect = options.aspect if options.aspect is not None else next(iter(names), "")
     questions = sorted(judges.questions([aspect]), key=lambda question: question not in selected)
     if not questions:
-        judged = ", ".join(dict.fromkeys(question.aspect for question in every))
+        judged = ", ".join(dict.fromkeys(question.aspect for question in judges.questions()))
         raise UsageError(f"no run judged {aspect!r}; they judged: {judged}")
     scores = [judges.scores(question, Level.SUMMARY) for question in questions]
     units = replace(scores[0].units, context=judges.context)

@@ -27,7 +27,6 @@ from summeter.meta.measure import Statistic, measure
 from summeter.meta.options import By, CommandLine, Draws, Judges, study
 from summeter.meta.results import Row, Study, merged
 from summeter.meta.sample import Rater, Sample, Units
-from summeter.meta.selection import check_known
 from summeter.meta.texts import Texts
 from summeter.pages.numbers import count
 from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names
@@ -125,8 +124,6 @@ def sources(run: RunLike, options: SourcesOptions) -> Study:
     texts = Texts(folder.data), Texts(inside.data)
     documents = folder.data.documents.values()
     several = {each.id: [source.id for source in each.sources] for each in documents if len(each.sources) > 1}
-    if options.judge is not None and not both.questions(judge=options.judge):
-        check_known([options.judge], list(dict.fromkeys(each.judge for each in both.questions())), "judge")
     fields = {question: both.fields(question) for question in both.questions(options.judge_aspects, options.judge)}
     keys = {question: JudgeKey(each["judge"], each["signature"], each["model"]) for question, each in fields.items()}
     names = judge_names(keys.values())

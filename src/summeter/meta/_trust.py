@@ -19,7 +19,7 @@ from pydantic import Field
 from summeter.choices import AggregationRule, Level, Tie, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta._agree import VotesOptions, pair_with_others, votes_to_compare
-from summeter.meta._bias import LENGTHS, family_gap, length_estimates, own_family
+from summeter.meta._bias import LENGTHS, NO_FAMILY, difference_of_means, length_estimates, own_family
 from summeter.meta.inputs import Gold, JudgeInput, judge_input
 from summeter.meta.judged_file import LABELS, FileOptions, JudgedItems, read_judged
 from summeter.meta.measure import estimate
@@ -44,7 +44,7 @@ from summeter.meta.sample import (
     rounded,
     rows_by_name,
 )
-from summeter.meta.selection import PEOPLE, check_known, group_fields, merged_votes, meta_input
+from summeter.meta.selection import PEOPLE, group_fields, merged_votes, meta_input
 from summeter.meta.texts import Texts
 from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
 from summeter.meta.verdicts import POWER, SAME, listed
@@ -180,9 +180,6 @@ def _of_run(machine: JudgeInput, gold: Gold | None, options: TrustOptions) -> It
         raise UsageError("judgments without a run need human judgments; give ", Parameter("gold"))
     read = meta_input(machine, data, options)
     texts = machine.data or (data if isinstance(data, Dataset) else None)
-    if options.judge is not None:
-        known = dict.fromkeys(name for each in machine.questions() for name in (each.judge, each.signature))
-        check_known([options.judge], list(known), "judge")
     questions = machine.questions(judge=options.judge)
     found = False
     for question in questions:
@@ -566,8 +563,8 @@ class _Judged:
             of_systems = known & ~system.equal(None)
             got = undefined(reason or "", int(of_systems.sum()))
             if reason is None:
-                bootstrap = self.draws(self.documents[of_systems])
-                got = family_gap(gap[of_systems], system.equal(*own)[of_systems], bootstrap.codes, bootstrap)
+                own_rows, bootstrap = system.equal(*own)[of_systems], self.draws(self.documents[of_systems])
+                got = difference_of_means(gap[of_systems], own_rows, bootstrap, NO_FAMILY)
             yield self.row("bias_own_family", got, details={"family": family, "own_systems": own})
         lengths = self.items.lengths
         if lengths is not None and not self.names and (used := known & ~np.isnan(lengths)).any():

@@ -19,7 +19,7 @@ from summeter.data.differences import differences, record_hashes
 from summeter.data.human import RAW
 from summeter.meta.results import Study, named
 from summeter.meta.sample import Context, Rater, Sample, composite_sample, sample_of
-from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names
+from summeter.records import JudgeKey, Judgment, Parameter, UsageError, judge_names, nearest
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
 from summeter.scoring.scores import COMPOSITE, Composite, composite_rule
@@ -79,13 +79,16 @@ class JudgeInput:
     def questions(self, aspects: Collection[str] = (), judge: str | None = None) -> list[Question]:
         """Return the questions, including composites.
 
-        If aspects or a judge (a name or a signature) are given, only questions with them are returned.
+        If aspects or a judge (a name or a signature) are given, only questions with them are returned. Raises
+        UsageError for an unknown judge.
         """
-        return [
-            question
-            for question in (*self.rows, *self.composites)
-            if judge in (None, question.judge, question.signature) and (not aspects or question.aspect in aspects)
-        ]
+        every = (*self.rows, *self.composites)
+        found = [question for question in every if judge in (None, question.judge, question.signature)]
+        if judge is not None and not found:
+            known = list(dict.fromkeys(question.judge for question in every))
+            choice = f"choose from: {', '.join(known)}" if known else "there are no judgments"
+            raise UsageError(f"unknown judge {judge!r}{nearest(judge, known)}; {choice}")
+        return [question for question in found if not aspects or question.aspect in aspects]
 
     def fields(self, question: Question) -> dict[str, Any]:
         """Return the judge, signature, model, aspect and run of a question as fields of a `Row`."""

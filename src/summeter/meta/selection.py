@@ -463,9 +463,6 @@ def all_pairs(
     Judges without values at the level are skipped. Raises UsageError if no judge has any.
     """
     questions = read.judge.questions(judge=options.judge)
-    if not questions:
-        known = dict.fromkeys(question.judge for question in read.judge.questions())
-        raise UsageError(f"the run has no judge {options.judge!r}; it has: {_names(list(known))}")
     judged = list(dict.fromkeys(question.aspect for question in questions))
     reasons: list[str] = []
     found = False
