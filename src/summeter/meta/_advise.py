@@ -9,7 +9,7 @@ test and a correction for the number of pairs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
@@ -29,7 +29,6 @@ from summeter.meta.results import (
     key_of,
     merged,
     named,
-    status_of,
 )
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, meta_input, pairs_by_level, wanted
@@ -50,6 +49,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
 from summeter.stats import MIN_DOCUMENTS, Estimate, PairDifference, error_to_find, labels_to_find
+from summeter.stats.base import undefined
 from summeter.tables import Column, Table, number, plain
 from summeter.tables import interval as shown_interval
 
@@ -207,8 +207,8 @@ def _candidates(read: MetaInput, options: AdviseOptions) -> tuple[list[Candidate
             f"people did not judge {question.aspect}" if gold is None
             else f"no score of a {levels[gold].value if gold in levels else 'unit'} that people judged"
         )  # fmt: skip
-        fields = {**read.judge.fields(question), "gold_aspect": gold, "statistic": "agreement", "reason": reason}
-        left_out.append(Row(**fields, study=STUDY, value=None, status="undefined", n=0))
+        fields = {**read.judge.fields(question), "gold_aspect": gold, "study": STUDY, "statistic": "agreement"}
+        left_out.append(interval_row(undefined(reason), fields))
     return found, left_out
 
 
@@ -288,62 +288,61 @@ def _of_aspect(
     trusted = None if recommended is None else verdict(named[recommended])
     rows: list[Row] = []
     for name, own in named.items():
-        frontier = name in ranked and _on_frontier(own, named.values())
-        details: dict[str, Any] = {"frontier": frontier, "recommended": name == recommended}
+        details: dict[str, Any] = {"frontier": _on_frontier(own, named.values()), "recommended": name == recommended}
         if name == recommended:
             details["trust"] = trusted
         rows.append(interval_row(own.agreement, own.fields(), statistic=own.statistic, details=details))
+        documents = len(own.pairs.units.document.used())
         seconds = _seconds(own.run, own.pairs.judge.signature)
         for statistic, value, why in (
             ("cost_per_1000", own.cost, own.reason),
             ("seconds_per_1000", seconds, "the run did not record its time"),
         ):
-            reason = None if value is not None else why
-            fields = {**own.fields(), "statistic": statistic, "status": status_of(value), "reason": reason}
-            rows.append(Row(**fields, value=value, n=len(own.pairs.units.document.used())))
+            got = undefined(why or "", documents) if value is None else Estimate(value, documents)
+            rows.append(interval_row(got, own.fields(), statistic=statistic))
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:
         own = named[ranked[0]]
-        advice = f"{aspect}: no judge can be recommended: the best is {ranked[0]}, {own.words}"
-        needed, documents = own.labels_needed(testing.confidence), own.agreement.clusters
-        if needed is None or documents is None:
-            return rows, f"{advice}."
-        about = merged(own.fields(), details={"power": POWER})
-        rows.append(Row(**about, statistic="labels_needed", value=needed, n=documents))
-        settles = labels_sentence(needed, "tell it from chance")
-        return rows, f"{advice}. There are too few labels: {settles} (there are {documents:,})."
+        advice = f"{aspect}: no judge can be recommended: the best is {ranked[0]}, {own.words}."
+        needed, documents = own.labels_needed(testing.confidence), own.agreement.clusters or 0
+        if needed is not None:
+            got = Estimate(needed, documents, details={"power": POWER})
+            rows.append(interval_row(got, own.fields(), statistic="labels_needed"))
+            settles = labels_sentence(needed, "tell it from chance")
+            advice += f" There are too few labels: {settles} (there are {documents:,})."
+        return rows, advice
     own = named[recommended]
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
     if trusted is not None:
         price = f"{price}; `summeter trust`: {trusted}"
     if len(ranked) == 1:
         return rows, f"{aspect}: {recommended} is the only judge here ({own.words}; {price})."
-    advice = f"{aspect}: use {recommended} ({own.words}; {price})."
     best = sound[0]
     other = next(name for name in (recommended, *sound[1:], *ranked) if name != best)
     pair, fields = pairs[(best, other) if (best, other) in pairs else (other, best)]
     about = merged(own.fields(), fields, judge=None, model=None)
     of_pair = pair_row(pair, testing.alpha, about, statistic="difference", details={"of": own.statistic})
     needed = labels_needed(pair, fields["details"].get("standard_error"), testing.alpha)
-    about |= {"details": {"power": POWER}, "pair": of_pair.pair, "n": pair.units}
-    rows += [
-        of_pair,
-        Row(**about, statistic="labels_needed", value=needed, status=status_of(needed),
-            reason=None if needed is not None else "the difference is 0, or it has no interval"),
-    ]  # fmt: skip
-    advice = f"{advice} {Comparison({}, [pair], aspect, testing.alpha, verb=AGREES_BETTER).sentence(pair)}"
+    why = "the difference is 0, or it has no interval"
+    got = undefined(why, pair.units) if needed is None else Estimate(needed, pair.units)
+    more = {"statistic": "labels_needed", "pair": of_pair.pair, "details": {"power": POWER}}
+    rows += [of_pair, interval_row(got, about | more)]
+    sentence = Comparison({}, [pair], aspect, testing.alpha, verb=AGREES_BETTER).sentence(pair)
+    advice = f"{aspect}: use {recommended} ({own.words}; {price}). {sentence}"
     if pair.better is None and needed is not None:
         advice += f"; {labels_sentence(needed)} (there are {pair.units:,})"
     return rows, f"{advice}."
 
 
-def _on_frontier(own: Candidate, others: Any) -> bool:
+def _on_frontier(own: Candidate, others: Iterable[Candidate]) -> bool:
+    """Return whether no cheaper judge agrees as well, and no judge of the same cost agrees better."""
     if own.cost is None or own.agreement.value is None:
         return False
-    return not any(
-        other.cost is not None and other.agreement.value is not None
-        and (other.cost, -other.agreement.value) != (own.cost, -own.agreement.value)
-        and other.cost <= own.cost and other.agreement.value >= own.agreement.value
+    place = own.cost, -own.agreement.value
+    places = [
+        (other.cost, -other.agreement.value)
         for other in others
-    )  # fmt: skip
+        if other.cost is not None and other.agreement.value is not None
+    ]
+    return not any(other != place and other[0] <= place[0] and other[1] <= place[1] for other in places)
