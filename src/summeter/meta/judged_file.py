@@ -153,16 +153,17 @@ def read_judged(source: Any, given: FileOptions) -> Iterator[JudgedItems]:
     if ratings is not None:
         given, note = _with_ratings(faults.of(file_name(ratings)), cells, given, ratings, on)
         announced.append(note)
-    role = _Roles(faults.file, cells, given)
-    found = [name for name in dict.fromkeys(map(cell_name, cells[role.aspect])) if name] if role.aspect else [None]
-    for name in given.gold_aspects if role.aspect else ():
+    votes = _VoteFile(faults, cells, lines, given)
+    if votes.aspect is None:
+        yield votes.items(None, announced)
+        return
+    found = [name for name in dict.fromkeys(map(cell_name, cells[votes.aspect])) if name is not None]
+    for name in given.gold_aspects:
         if name not in found:
-            known = [each for each in found if each is not None]
-            raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{nearest(name, known)}")
+            raise UsageError(Parameter("aspect"), f": {faults.file} has no {name!r}{nearest(name, found)}")
     for aspect in found:
-        if role.aspect is None or not given.aspects or aspect in given.gold_aspects:
-            items = _items(faults, cells, lines, role, given, aspect)
-            yield replace(items, notes=(*announced, *items.notes))
+        if not given.aspects or aspect in given.gold_aspects:
+            yield votes.items(aspect, announced)
 
 
 def _roles_in(log: VoteTable, given: FileOptions) -> FileOptions:
@@ -246,11 +247,13 @@ def _with_ratings(
     return given.model_copy(update=update), note
 
 
-class _Roles:
-    """The roles of the columns of a file."""
+class _VoteFile:
+    """The columns of a file and the lines of its rows, with the roles of the columns."""
 
-    def __init__(self, file: str, cells: Mapping[str, Sequence[Any]], given: FileOptions) -> None:
-        self.file, self.cells = file, cells
+    def __init__(
+        self, faults: Faults, cells: Mapping[str, Sequence[Any]], lines: Sequence[int], given: FileOptions
+    ) -> None:
+        self.faults, self.file, self.cells, self.lines, self.given = faults, faults.file, cells, lines, given
         self.announced: list[str] = []
         self.used = {*given.human, *filter(None, (getattr(given, name) for name in ("judge", *_COLUMNS)))}
         for name in _COLUMNS:
@@ -288,6 +291,9 @@ class _Roles:
             raise UsageError(f"{self.judge!r} is both ", Parameter("judge"), " and ", Parameter("human"))
         if self.rater is not None and self.item is None and self.document is None:
             self._only("item", [], needed=True)
+
+    def _fault(self, row: int, column: str, text: str | Message) -> None:
+        self.faults.add(self.lines[row], column, text)
 
     def _judge(self, judge: str | None) -> str:
         if judge is not None:
@@ -342,143 +348,125 @@ class _Roles:
         text = f": {self.file} has no {what} {column!r}{nearest(column, known)}; it has: {', '.join(known)}"
         return UsageError(Parameter(name), text)
 
+    def items(self, aspect: str | None, announced: Sequence[str]) -> JudgedItems:
+        """Return the items of an aspect (None if the file has no column of aspects)."""
+        cells, who = self.cells, (self.judge, *self.human)
+        raters = {name: number for number, name in enumerate(who)}
 
-def _items(
-    faults: Faults,
-    cells: Mapping[str, Sequence[Any]],
-    lines: Sequence[int],
-    role: _Roles,
-    given: FileOptions,
-    aspect: str | None,
-) -> JudgedItems:
-    """Return the items of an aspect. `cells` are the columns of the file, and `lines` the lines of its rows."""
-    raters = {name: number for number, name in enumerate((role.judge, *role.human))}
+        def voters(row: int) -> Iterator[tuple[str, int]]:
+            """Yield the column and the number of each rater with a vote in a row."""
+            if self.rater is None or self.value is None:
+                yield from raters.items()
+                return
+            name = cell_name(cells[self.rater][row])
+            if name is None:
+                self._fault(row, self.rater, "is empty; give each vote the name of its rater")
+            elif name in raters:
+                yield self.value, raters[name]
+            if self.judge not in self.raters:
+                yield self.judge, 0
 
-    def voters(row: int) -> Iterator[tuple[str, int]]:
-        """Yield the column and the number of each rater with a vote in a row."""
-        if role.rater is None or role.value is None:
-            yield from raters.items()
-            return
-        who = cell_name(cells[role.rater][row])
-        if who is None:
-            faults.add(lines[row], role.rater, "is empty; give each vote the name of its rater")
-        elif who in raters:
-            yield role.value, raters[who]
-        if role.judge not in role.raters:
-            yield role.judge, 0
-
-    key = [column for column in (role.item or role.document, role.system) if column is not None]
-    first: dict[Any, int] = {}
-    votes: dict[tuple[int, int], tuple[int, str]] = {}
-    of_row: list[int] = []
-    for row in range(len(lines)):
-        if aspect is not None and role.aspect is not None and cell_name(cells[role.aspect][row]) != aspect:
-            continue
-        names = tuple(cell_name(cells[column][row]) for column in key)
-        if key and names[0] is None:
-            faults.add(lines[row], key[0], "is empty; give each row the name of its item")
-            continue
-        if role.document is not None and cells[role.document][row] is None:
-            faults.add(lines[row], role.document, "is empty; give each row the name of its document")
-            continue
-        if role.item is None and role.rater is None:
-            names = (*names, str(row))  # each row of a wide file is an item
-        item = first.setdefault(names, len(first))
-        if item == len(of_row):
-            of_row.append(row)
-        for column, rater in voters(row):
-            cell, earlier = cells[column][row], votes.get((item, rater))
-            if cell is None:
+        key = [column for column in (self.item or self.document, self.system) if column is not None]
+        first: dict[Any, int] = {}
+        votes: dict[tuple[int, int], tuple[int, str]] = {}
+        of_row: list[int] = []
+        for row in range(len(self.lines)):
+            if self.aspect is not None and cell_name(cells[self.aspect][row]) != aspect:
                 continue
-            if earlier is None:
-                votes[item, rater] = (row, column)
-            # The column of the judge repeats its vote in each row of an item.
-            elif column != role.judge or role.rater is None or cell != cells[column][earlier[0]]:
-                who, line = (role.judge, *role.human)[rater], lines[earlier[0]]
-                faults.add(lines[row], column, f"is a second vote of {who!r} on this item; the first is in line {line}")
-    faults.stop()
-    values, labels, notes = _values(faults, cells, lines, given, votes, (len(raters), len(first)))
-    columns = {
-        name: Categorical.of([cell_name(cells[column][row]) for row in of_row])
-        for name, column in (("system", role.system), ("domain", role.domain), ("position", role.position))
-        if column is not None
-    }
+            names = tuple(cell_name(cells[column][row]) for column in key)
+            if key and names[0] is None:
+                self._fault(row, key[0], "is empty; give each row the name of its item")
+                continue
+            if self.document is not None and cells[self.document][row] is None:
+                self._fault(row, self.document, "is empty; give each row the name of its document")
+                continue
+            if self.item is None and self.rater is None:
+                names = (*names, str(row))  # each row of a wide file is an item
+            item = first.setdefault(names, len(first))
+            if item == len(of_row):
+                of_row.append(row)
+            for column, rater in voters(row):
+                cell, earlier = cells[column][row], votes.get((item, rater))
+                if cell is None:
+                    continue
+                if earlier is None:
+                    votes[item, rater] = (row, column)
+                # The column of the judge repeats its vote in each row of an item.
+                elif column != self.judge or self.rater is None or cell != cells[column][earlier[0]]:
+                    place = f"the first is in line {self.lines[earlier[0]]}"
+                    self._fault(row, column, f"is a second vote of {who[rater]!r} on this item; {place}")
+        self.faults.stop()
 
-    def column_of(name: str) -> Categorical:
-        if name in columns:
-            return columns[name]
-        if name not in cells:
-            raise UsageError(Parameter("by"), f": {faults.file} has no column {name!r}{nearest(name, cells)}")
-        return Categorical.of([cell_name(cells[name][row]) for row in of_row])
+        def column_of(name: str) -> Categorical:
+            column = columns.get(name, name)
+            if column not in cells:
+                raise UsageError(Parameter("by"), f": {self.file} has no column {name!r}{nearest(name, cells)}")
+            return Categorical.of([cell_name(cells[column][row]) for row in of_row])
 
-    by_document = role.document or role.item
-    documents = Categorical.of([
-        str(number) if by_document is None else cell_name(cells[by_document][row]) for number, row in enumerate(of_row)
-    ])  # fmt: skip
-    units = Units.of_summaries(documents, columns.get("system", Categorical.same(None, len(of_row))))
-    source = f"file:{Path(faults.file).name}|v:1"
-    sample = Sample.of_values(units, [Rater(name, f"{name}|{source}", None, aspect or "") for name in raters], values)
-    rule = AggregationRule.MAJORITY if labels or are_decisions(values) else AggregationRule.MEAN
-    sample = replace(sample, rule=rule, names=labels, scale=given.bounds, source="file")
-    lengths = None
-    if role.text is not None:
-        lengths = np.array([float(len(str(cells[role.text][row] or "").split())) for row in of_row])
-    if role.announced:
-        notes = [f"recognised columns: {', '.join(dict.fromkeys(role.announced))}", *notes]
-    return JudgedItems(sample, tuple(columns), column_of, lengths, tuple(notes))
+        roles = {"system": self.system, "domain": self.domain, "position": self.position}
+        columns = {name: column for name, column in roles.items() if column is not None}
+        values, labels, notes = self._values(votes, (len(raters), len(first)))
+        by_document, size = self.document or self.item, len(of_row)
+        documents = Categorical.of(map(str, range(size))) if by_document is None else column_of(by_document)
+        systems = Categorical.same(None, size) if self.system is None else column_of("system")
+        source = f"file:{Path(self.file).name}|v:1"
+        judges = [Rater(name, f"{name}|{source}", None, aspect or "") for name in raters]
+        sample = Sample.of_values(Units.of_summaries(documents, systems), judges, values)
+        rule = AggregationRule.MAJORITY if labels or are_decisions(values) else AggregationRule.MEAN
+        sample = replace(sample, rule=rule, names=labels, scale=self.given.bounds, source="file")
+        lengths = None
+        if self.text is not None:
+            lengths = np.array([float(len(str(cells[self.text][row] or "").split())) for row in of_row])
+        if self.announced:
+            notes = [f"recognised columns: {', '.join(dict.fromkeys(self.announced))}", *notes]
+        return JudgedItems(sample, tuple(columns), column_of, lengths, (*announced, *notes))
 
-
-def _values(
-    faults: Faults,
-    cells: Mapping[str, Sequence[Any]],
-    lines: Sequence[int],
-    options: FileOptions,
-    votes: Mapping[tuple[int, int], tuple[int, str]],
-    shape: tuple[int, int],
-) -> tuple[Floats, tuple[str, ...], list[str]]:
-    """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
-    given = []
-    for row, column in votes.values():
-        cell = cells[column][row]
-        if isinstance(cell, list | dict):
-            faults.add(lines[row], column, f"is {describe(cell)}; give a number or a label")
-        given.append(_label(cell))
-    faults.stop()
-    known = list(dict.fromkeys(given))
-    ones, notes = set[str](), list[str]()
-    words = {text for text in known if not _is_number(text)}
-    if options.positive is not None:
-        if options.positive not in known:
-            shown = f"{nearest(options.positive, known)}; votes are: {', '.join(known[:10])}"
-            raise UsageError(Parameter("positive"), f": no vote is {options.positive!r}{shown}")
-        ones, words = {options.positive}, {*words, *(known if options.positive not in words else ())}
-    elif words and {text.casefold() for text in words} <= YES | NO:
-        ones = {text for text in words if text.casefold() in YES}
-        notes.append(f"1 stands for {', '.join(sorted(ones)) or 'no vote'}")
-    if ones or notes:
-        given = [str(int(text in ones)) if text in words else text for text in given]
-    values = np.full(shape, np.nan)
-    if options.scale == LABELS or not is_numeric(given):
-        names = tuple(sorted({*given}))
-        if len(names) > max(20, len(given) // 2):
-            columns = ", ".join(dict.fromkeys(column for _, column in votes.values()))
-            raise UsageError(f"{faults.file}: too many different texts to be votes in {columns}")
-        for (item, rater), text in zip(votes, given, strict=True):
-            values[rater, item] = names.index(text)
-        return values, () if set(names) == {"0", "1"} else names, notes
-    low, high = options.bounds or (-LARGEST, LARGEST)
-    for ((item, rater), (row, column)), text in zip(votes.items(), given, strict=True):
-        try:
-            value = cell_number(text)
-        except ValueError as error:
-            how = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
-            faults.add(lines[row], column, how)
-            continue
-        if value is not None and not low <= value <= high:
-            faults.add(lines[row], column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
-        values[rater, item] = np.nan if value is None else value
-    faults.stop()
-    return values, (), notes
+    def _values(
+        self, votes: Mapping[tuple[int, int], tuple[int, str]], shape: tuple[int, int]
+    ) -> tuple[Floats, tuple[str, ...], list[str]]:
+        """Return the votes (raters x items), the names of the labels (empty for numbers and 0/1), and notes."""
+        given, positive = [], self.given.positive
+        for row, column in votes.values():
+            cell = self.cells[column][row]
+            if isinstance(cell, list | dict):
+                self._fault(row, column, f"is {describe(cell)}; give a number or a label")
+            given.append(_label(cell))
+        self.faults.stop()
+        known = list(dict.fromkeys(given))
+        ones, notes = set[str](), list[str]()
+        words = {text for text in known if not _is_number(text)}
+        if positive is not None:
+            if positive not in known:
+                shown = f"{nearest(positive, known)}; votes are: {', '.join(known[:10])}"
+                raise UsageError(Parameter("positive"), f": no vote is {positive!r}{shown}")
+            ones, words = {positive}, {*words, *(known if positive not in words else ())}
+        elif words and {text.casefold() for text in words} <= YES | NO:
+            ones = {text for text in words if text.casefold() in YES}
+            notes.append(f"1 stands for {', '.join(sorted(ones)) or 'no vote'}")
+        if ones or notes:
+            given = [str(int(text in ones)) if text in words else text for text in given]
+        values = np.full(shape, np.nan)
+        if self.given.scale == LABELS or not is_numeric(given):
+            names = tuple(sorted({*given}))
+            if len(names) > max(20, len(given) // 2):
+                columns = ", ".join(dict.fromkeys(column for _, column in votes.values()))
+                raise UsageError(f"{self.file}: too many different texts to be votes in {columns}")
+            for (item, rater), text in zip(votes, given, strict=True):
+                values[rater, item] = names.index(text)
+            return values, () if set(names) == {"0", "1"} else names, notes
+        low, high = self.given.bounds or (-LARGEST, LARGEST)
+        for ((item, rater), (row, column)), text in zip(votes.items(), given, strict=True):
+            try:
+                value = cell_number(text)
+            except ValueError as error:
+                how = Message(f"{error}, or name the scale with ", Parameter("scale", LABELS))
+                self._fault(row, column, how)
+                continue
+            if value is not None and not low <= value <= high:
+                self._fault(row, column, f"is {value:g}, which is not on the scale {low:g}..{high:g}")
+            values[rater, item] = np.nan if value is None else value
+        self.faults.stop()
+        return values, (), notes
 
 
 def _is_number(text: str) -> bool:
