@@ -82,7 +82,8 @@ def judge(
     >>> judge("The mill was closed on Monday.", "The mill was open.")["faithfulness"].value
     0.0
     """
-    return _of_one(evaluate(_row(document, summary), evaluators, models=models, **options))
+    rows = [{"doc_id": "0", "document": document, "summary": summary}]
+    return _of_one(evaluate(rows, evaluators, models=models, **options))
 
 
 async def judge_async(
@@ -93,7 +94,8 @@ async def judge_async(
     **options: Any,
 ) -> dict[str, Result]:
     """Do the same as `judge` in a running event loop."""
-    return _of_one(await evaluate_async(_row(document, summary), evaluators, models=models, **options))
+    rows = [{"doc_id": "0", "document": document, "summary": summary}]
+    return _of_one(await evaluate_async(rows, evaluators, models=models, **options))
 
 
 def chosen(results: Mapping[str, Result], aspect: str) -> Result:
@@ -101,10 +103,6 @@ def chosen(results: Mapping[str, Result], aspect: str) -> Result:
     if aspect not in results:
         raise UsageError("the judge has no ", Parameter("aspect", aspect), f"; it has: {', '.join(results)}")
     return results[aspect]
-
-
-def _row(document: str, summary: str) -> list[dict[str, Any]]:
-    return [{"doc_id": "0", "document": document, "summary": summary}]
 
 
 def _of_one(run: Run) -> dict[str, Result]:

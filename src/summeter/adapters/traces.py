@@ -57,7 +57,7 @@ def to_langfuse(
     keys = [os.environ.get(name, "") for name in ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")]
     if not all(keys):
         raise UsageError("the keys of Langfuse are missing; set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY")
-    found, without = _found(run, trace, observation)
+    found, missing, without = _found(run, trace, observation)
     scores = [
         {
             "id": digest([score.signature, trace_id, observation_id, score.aspect]),
@@ -72,7 +72,7 @@ def to_langfuse(
         answer = _post(f"{url.rstrip('/')}/api/public/scores", part, {"Authorization": f"Basic {token}"})
         if answer.get("errors"):
             raise SummeterError(f"Langfuse rejected {len(answer['errors'])} scores; the first: {answer['errors'][0]}")
-    return Sent(len(scores), _missing(run), without)
+    return Sent(len(scores), missing, without)
 
 
 def to_phoenix(run: Run, url: str = "http://localhost:6006", *, span: str = "span_id") -> Sent:
@@ -84,7 +84,7 @@ def to_phoenix(run: Run, url: str = "http://localhost:6006", *, span: str = "spa
 
     Raises the same errors as `to_langfuse`.
     """
-    found, without = _found(run, span)
+    found, missing, without = _found(run, span)
     annotations = [
         {
             "span_id": id_, "name": f"{score.judge}.{score.aspect}", "annotator_kind": "LLM" if score.model else "CODE",
@@ -97,11 +97,14 @@ def to_phoenix(run: Run, url: str = "http://localhost:6006", *, span: str = "spa
     for part in _parts(annotations):
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         _post(f"{url.rstrip('/')}/v1/span_annotations?sync=true", {"data": part}, headers)
-    return Sent(len(annotations), _missing(run), without)
+    return Sent(len(annotations), missing, without)
 
 
-def _found(run: Run, *columns: str) -> tuple[list[tuple[Score, str, str | None, str]], int]:
-    """Return each score with the ids of its summary and its reasons, and the number of summaries without an id."""
+def _found(run: Run, *columns: str) -> tuple[list[tuple[Score, str, str | None, str]], int, int]:
+    """Return each score with the ids of its summary and its reasons.
+
+    Also returns the number of missing scores, and the number of summaries without an id.
+    """
     ids = {(each.document_id, each.system): [each.extra.get(name) for name in columns] for each in run.data.summaries}
     known = {
         place: (str(first), str(rest[0]) if rest and rest[0] else None)
@@ -113,16 +116,13 @@ def _found(run: Run, *columns: str) -> tuple[list[tuple[Score, str, str | None, 
             Parameter("trace" if len(columns) > 1 else "span", columns[0]),
             " is not a column of the run's data; name the column that contains the ids",
         )
-    reasons = reasons_of(run)
-    return [
+    reasons, scores = reasons_of(run), list(run.scores())
+    found = [
         (score, *known[place], reasons.get((*place, score.signature, score.aspect), ""))
-        for score in run.scores()
+        for score in scores
         if score.value is not None and (place := (score.doc_id, score.system)) in known
-    ], len(ids) - len(known)
-
-
-def _missing(run: Run) -> int:
-    return sum(score.value is None for score in run.scores())
+    ]
+    return found, sum(score.value is None for score in scores), len(ids) - len(known)
 
 
 def _parts(rows: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]]]:

@@ -405,21 +405,19 @@ class _Campaigns:
 def changed(work: Path, manifest: Manifest) -> str | None:
     """Return a message if answers or decisions have changed since the step finished, or None."""
     for name, stored in manifest.details.get(ANSWERS, {}).items():
-        if (work / name).is_dir():
-            try:
-                with _open_campaign(work / name) as service:
-                    current = _answers_hash(service)
-            except InputError as error:
-                return str(error)
-            if current != stored:
+        try:
+            if (work / name).is_dir() and _answers_hash(work / name) != stored:
                 return f"the answers or decisions of the campaign {name} have changed"
+        except InputError as error:
+            return str(error)
     return None
 
 
-def _answers_hash(service: CampaignService) -> str:
+def _answers_hash(folder: Path) -> str:
     """Return a hash of the answers and decisions of a campaign that count."""
-    counted = [answer.seq for key in service.state.items for answer in service.state.counted_answers(key)]
-    return digest([sorted(counted), sorted(decision.seq for decision in service.state.adjudicated.values())])
+    with _open_campaign(folder) as service:
+        counted = [answer.seq for key in service.state.items for answer in service.state.counted_answers(key)]
+        return digest([sorted(counted), sorted(decision.seq for decision in service.state.adjudicated.values())])
 
 
 @contextmanager
@@ -560,13 +558,14 @@ def _remaining_work(folders: Iterable[Path], adjudicate: str) -> list[str]:
     for folder in folders:
         with _open_campaign(folder) as service:
             slots = service.state.items.values()
+            serve = f"`summeter annotate serve {folder}`"
             required = service.campaign.answers_per_item * len(slots)
             if not all(map(service.state.is_complete, service.state.items)):
                 answers = sum(len(task.counted) for task in slots)
-                lines.append(f"{folder.name} has {answers} of {required} answers ({_serve(folder)})")
+                lines.append(f"{folder.name} has {answers} of {required} answers ({serve})")
             elif undecided := _undecided(service, adjudicate):
                 tasks = "1 task waits" if len(undecided) == 1 else f"{len(undecided)} tasks wait"
-                how = f"{_serve(folder)} prints the adjudicator's link; or `summeter annotate adjudicate {folder}`"
+                how = f"{serve} prints the adjudicator's link; or `summeter annotate adjudicate {folder}`"
                 lines.append(f"{folder.name}: {tasks} for adjudication ({how})")
             elif isinstance(service.task_type, KeyFactValidation):
                 try:
@@ -574,10 +573,6 @@ def _remaining_work(folders: Iterable[Path], adjudicate: str) -> list[str]:
                 except UsageError as error:
                     lines.append(f"{folder.name}: {error} {folder}")
     return lines
-
-
-def _serve(folder: Path) -> str:
-    return f"`summeter annotate serve {folder}`"
 
 
 def waits(work: Path, settings: AnnotateSettings) -> str | None:
@@ -613,8 +608,8 @@ def _import_labels(
     for plan in plans:
         with ExitStack() as stack:
             services = {folder.name: stack.enter_context(_open_campaign(folder)) for folder in folders[plan.name]}
+            details[ANSWERS] |= {folder.name: _answers_hash(folder) for folder in folders[plan.name]}
             for (name, service), arm in zip(services.items(), plan.folders.values(), strict=True):
-                details[ANSWERS][name] = _answers_hash(service)
                 details["campaigns"].append({"campaign": plan.name, **_campaign_row(service, arm)})
                 new_sets = {RAW: judgments_of(service)}
                 if name == plan.main:

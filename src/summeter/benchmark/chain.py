@@ -232,7 +232,18 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
             if state != "done":
                 stale = stale or step.name
             row = StepRow(step.name, state, reason, seconds=last.get(step.name, {}).get("seconds"))
-            rows.append(row if state not in ("done", "stale") else _counted(row, read_manifest(out)))
+            if state in ("done", "stale"):
+                manifest = read_manifest(out)
+                counts = manifest.counts_out
+                judgments = [count for key, count in counts.items() if key.startswith("judgments/")]
+                row = row._replace(
+                    documents_in=manifest.counts_in.get("documents"),
+                    documents_out=counts.get("documents"),
+                    summaries_out=counts.get("summaries"),
+                    judgments_out=sum(judgments) if judgments else None,
+                    dropped=sum(manifest.dropped.values()),
+                )
+            rows.append(row)
             source = out
     return rows
 
@@ -250,19 +261,6 @@ def status_table(rows: list[StepRow]) -> Table:
     show: list[Callable[[Any], str]] = [plain] * len(heads)
     show[heads.index("seconds")] = lambda value: number(value, 1)
     return Table.of(heads, cells, align="llrrrrr", show=show)
-
-
-def _counted(row: StepRow, manifest: Manifest) -> StepRow:
-    """Return the row with the counts of a manifest."""
-    counts = manifest.counts_out
-    judgments = [count for key, count in counts.items() if key.startswith("judgments/")]
-    return row._replace(
-        documents_in=manifest.counts_in.get("documents"),
-        documents_out=counts.get("documents"),
-        summaries_out=counts.get("summaries"),
-        judgments_out=sum(judgments) if judgments else None,
-        dropped=sum(manifest.dropped.values()),
-    )
 
 
 def _last_events(folder: Path) -> dict[str, dict[str, Any]]:

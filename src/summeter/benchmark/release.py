@@ -110,21 +110,17 @@ def _release(inputs: Inputs, settings: ReleaseSettings, context: StepContext) ->
     data = inputs.dataset
     if not data.documents:
         raise UsageError("release: there is no document left to release")
-    secret = _own_secret(context.work / KEY_FILE) if settings.secret is None else read_secret(settings.secret)
+    key = context.work / KEY_FILE if settings.secret is None else settings.secret
+    if settings.secret is None and not key.exists():
+        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+    secret = read_secret(key)
     splits, duplicates = _assign_splits(data, settings)
     _check_withheld_copies(data, duplicates)
     names = _pseudonyms(data, inputs.history, secret)
     _check_columns(data, names)
     history = [_released_record(record, names) for record in inputs.history]
     return release_of(_released_data(data, splits, names), settings, history, duplicates)
-
-
-def _own_secret(path: Path) -> bytes:
-    """Return the content of a file with a random secret, which is written if there is none."""
-    if not path.exists():
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(32))
-    return read_secret(path)
 
 
 def _assign_splits(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], list[list[str]]]:

@@ -374,13 +374,10 @@ def state_of(
     for name, what in changed_files(out, manifest.files):
         return "stale", f"{name} {what} since the step wrote it"
     now, then = settings.recorded(), manifest.settings
-    for name in [*now, *then]:
-        if name not in now or canonical(now[name]) != canonical(then.get(name)):
-            if name not in then:
-                return "stale", f"the setting {name} is new"
-            if name not in now:
-                return "stale", f"the setting {name} was removed"
-            return "stale", f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
+    for name in [*now, *then]:  # a setting that is missing in one of them was added or removed by an update
+        old, new = (excerpt(each[name], 60) if name in each else "unset" for each in (then, now))
+        if name not in now or name not in then or canonical(now[name]) != canonical(then[name]):
+            return "stale", f"the setting {name} has changed from {old} to {new}"
     for name in sorted({*hashes, *manifest.inputs}):
         if hashes.get(name) != manifest.inputs.get(name):
             what = f"the input {Path(source or '').name}" if name == DATA else name
@@ -532,9 +529,10 @@ def hash_of(path: str | Path) -> str:
     return file_hash(path) if path.is_file() else "missing"
 
 
-def _short(value: Any) -> str:
+def excerpt(value: Any, longest: int) -> str:
+    """Return a value as JSON, shortened to a number of characters."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def scripted_work(work: Path, settings: StepSettings) -> Path:

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from summeter._version import __version__
 from summeter.benchmark.card import (
@@ -42,6 +42,7 @@ from summeter.benchmark.step import (
     StepSettings,
     changed_files,
     counts_of,
+    excerpt,
     file_hashes,
     read_manifest,
     write_result,
@@ -63,6 +64,7 @@ REPORT = "report.json"
 MAX_SHOWN = 20
 _COUNTS = frozenset({"documents", "summaries", "key_facts"})
 """Counts of every step, in addition to the number of judgments in each set."""
+_GROUPS = TypeAdapter(list[list[str]])
 _PSEUDONYM = re.compile(rf"{re.escape(PSEUDONYM)}[0-9a-f]{{10}}")
 
 
@@ -111,8 +113,10 @@ def verify(folder: str | Path) -> list[Difference]:
     ]
     data = _load(path, differences, check_hashes=True) or _load(path, differences, check_hashes=False)
     if data is not None:
-        stated = manifest.details.get("near_duplicates")
-        duplicates: list[list[str]] = stated if _is_groups(stated) else []
+        try:
+            duplicates = _GROUPS.validate_python(manifest.details.get("near_duplicates"))
+        except ValidationError:
+            duplicates = []  # the comparison with the rebuilt manifest reports what is stated
         differences += _compare_rebuilt(path, manifest, settings, data, duplicates)
         differences += _check_counts(manifest)
         differences += _check_splits(data, settings, duplicates)
@@ -176,7 +180,7 @@ def _compare_rebuilt(
             for name in sorted({*stored[field], *computed[field]}):
                 one, other = stored[field].get(name), computed[field].get(name)
                 if one != other:
-                    yield Difference(MANIFEST, f"{field}.{name} is {_short(one)}, but should be {_short(other)}")
+                    yield Difference(MANIFEST, f"{field}.{name} {_expected(one, other)}")
         for name, sha256 in file_hashes(fresh).items():
             file = folder / name
             if not file.is_file():
@@ -217,22 +221,15 @@ def _first_difference(name: str, file: Path, fresh: Path) -> Iterator[Difference
         if isinstance(one, dict) and isinstance(other, dict):  # only the cells that differ
             differing = [field for field in {**one, **other} if one.get(field) != other.get(field)]
             one, other = ({field: row.get(field) for field in differing} for row in (one, other))  # noqa: PLW2901
-        yield Difference(name, f"line {number} is {_short(one)}, but should be {_short(other)}")
+        yield Difference(name, f"line {number} {_expected(one, other)}")
         return
 
 
+def _expected(stored: Any, computed: Any) -> str:
+    return f"is {excerpt(stored, 120)}, but should be {excerpt(computed, 120)}"
+
+
 # ---- separate checks ----
-
-
-def _is_groups(value: Any) -> TypeGuard[list[list[str]]]:
-    return isinstance(value, list) and all(
-        isinstance(group, list) and all(isinstance(name, str) for name in group) for group in value
-    )
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def _check_counts(manifest: Manifest) -> Iterator[Difference]:
@@ -244,7 +241,7 @@ def _check_counts(manifest: Manifest) -> Iterator[Difference]:
             yield Difference(MANIFEST, f"{record.step} wrote {missing[0]}, which the next step does not count")
         for name, count in next_counts.items():
             if record.counts_out.get(name) != count:
-                written = _short(record.counts_out.get(name))
+                written = excerpt(record.counts_out.get(name), 120)
                 yield Difference(MANIFEST, f"{record.step} wrote {written} {name}, but the next step read {count}")
 
 

@@ -54,6 +54,10 @@ def card_of(task: Task, evaluated: Bools, listed: Sequence[Figure]) -> dict[str,
     }  # fmt: skip
 
 
+def _interval(figure: Mapping[str, Any]) -> str:
+    return with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
+
+
 class Card:
     """The texts made from a card (`card.json`)."""
 
@@ -111,19 +115,16 @@ class Card:
                 texts.append(f"{member['name']} calls {', '.join(member['asks'].values())} {price}")
         return "; ".join(texts) or "no member calls an LLM"
 
-    def _figures(self, section: str = "figures", **about: Any) -> Iterator[Mapping[str, Any]]:
-        for figure in self._card[section]:
-            if all(figure.get(name) == value for name, value in about.items()):
-                yield figure
+    def _figures(self, section: str = "figures", **about: Any) -> list[Mapping[str, Any]]:
+        return [each for each in self._card[section] if all(each.get(name) == value for name, value in about.items())]
 
     def _cell(
         self, aspect: str, statistic: str, of: str = JUDGE, domain: str | None = None, level: str = "summary",
         section: str = "figures",
     ) -> str:  # fmt: skip
         """Return a figure with its interval as text."""
-        for figure in self._figures(section, of=of, aspect=aspect, statistic=statistic, domain=domain, level=level):
-            return with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
-        return number(None)
+        found = self._figures(section, of=of, aspect=aspect, statistic=statistic, domain=domain, level=level)
+        return _interval(found[0]) if found else number(None)
 
     def _baselines(self, aspect: str, statistic: str) -> str:
         """Return the figures of the untrained baselines as text."""
@@ -137,17 +138,13 @@ class Card:
         judges = [(name, name, "figures") for name in (JUDGE, *BASELINES)]
         if self._card["looked_at"] == "test" and "cross_fitted" in self._card:
             judges.insert(1, (f"{JUDGE}, cross-fitted", JUDGE, "cross_fitted"))
-        for domain in [
-            None,
-            *dict.fromkeys(row["domain"] for row in self._figures(aspect=aspect) if row.get("domain")),
-        ]:
+        for domain in dict.fromkeys([None, *(row.get("domain") for row in self._figures(aspect=aspect))]):
             for label, of, section in judges:
                 cells = [self._cell(aspect, statistic, of, domain, section=section) for statistic in _STATISTICS]
                 system = self._cell(aspect, "kendall_b", of, level="system", section=section) if domain is None else ""
                 yield [domain or "all", label, *cells, system]
             for figure in self._figures(of=PEOPLE, aspect=aspect, domain=domain):
-                value = with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
-                yield [domain or "all", f"people: {_NAMES[figure['statistic']]}", value, "", "", "", ""]
+                yield [domain or "all", f"people: {_NAMES[figure['statistic']]}", _interval(figure), "", "", "", ""]
 
     def _inputs(self, aspect: str) -> Iterator[Sequence[str]]:
         """Yield the table rows of a fused judge's inputs for an aspect, by decreasing absolute weight."""

@@ -153,22 +153,15 @@ class FusedTask(Task):
         Members that are in no run are judged in a run in `folder`, which can be resumed.
         """
         unjudged = [source.evaluator for source in self.sources if source.run is None]
-        scored = None
+        runs = {source.run.folder: source.run for source in self.sources if source.run is not None}
+        read = {name: run.table() for name, run in runs.items()}
         if unjudged:
             scored = evaluate(self.data, unjudged, models=self.how.models or None, out=folder, progress=show)
-        tables: dict[Path, JudgmentTable] = {}
-
-        def table_of(run: RunFolder) -> JudgmentTable:
-            if run.folder not in tables:
-                tables[run.folder] = run.table()
-            return tables[run.folder]
-
-        judgments = []
-        for source in self.sources:
-            run = source.run or scored
-            assert run is not None  # noqa: S101 - `scored` exists if a source has no run
-            judgments.append(table_of(run).where(signature=source.member.signature))
-        return judgments
+            read[folder] = scored.table()
+        return [
+            read[folder if source.run is None else source.run.folder].where(signature=source.member.signature)
+            for source in self.sources
+        ]
 
 
 def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> list[Source]:

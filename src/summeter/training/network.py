@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import torch
 
     from summeter.models.local.regressor import Pool
-    from summeter.models.local.tokens import Input
     from summeter.stats.base import Bools, Floats
 
 Mode = Literal["frozen", "lora", "full"]
@@ -230,7 +229,13 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
             return _with_loss(self.layers, _pooled(states, mask, text, job.pool), labels, job)
 
     def batch(indices: Sequence[int]) -> dict[str, torch.Tensor]:
-        return _padded(job, [inputs[index] for index in indices])
+        chosen = [inputs[index] for index in indices]
+        padded = job.backbone.tokens.padded(chosen)
+        text = np.full(padded.ids.shape, -1, dtype=np.int64)
+        for row, input_ in enumerate(chosen):
+            text[row, : len(input_.ids)] = input_.text
+        arrays = {"ids": padded.ids, "mask": padded.mask, "segments": padded.segments, "text": text}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     network, scores = _fitted(job, Judge, batch, work.folder / "network", show)
     trained = network.backbone.merge_and_unload() if job.mode == "lora" else network.backbone
@@ -312,8 +317,7 @@ def _fitted(
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)) if folder.is_dir() else None)
     scores = [row[f"eval_{_DEV}"] for row in trainer.state.log_history if f"eval_{_DEV}" in row]
-    network = trainer.model.cpu().eval()
-    return network, tuple(None if score == _UNDEFINED else score for score in scores)
+    return trainer.model.cpu().eval(), tuple(None if score == _UNDEFINED else score for score in scores)
 
 
 def _layers(job: Job, width: int) -> torch.nn.ModuleList:
@@ -354,17 +358,6 @@ def _with_loss(layers: torch.nn.ModuleList, values: torch.Tensor, labels: torch.
             f"the loss is {float(loss.detach())}; set a learning_rate below {job.schedule.learning_rate:g}"
         )
     return {"loss": loss, "logits": values}
-
-
-def _padded(job: Job, inputs: Sequence[Input]) -> dict[str, torch.Tensor]:
-    import torch
-
-    batch = job.backbone.tokens.padded(inputs)
-    text = np.full(batch.ids.shape, -1, dtype=np.int64)
-    for row, input_ in enumerate(inputs):
-        text[row, : len(input_.ids)] = input_.text
-    arrays = {"ids": batch.ids, "mask": batch.mask, "segments": batch.segments, "text": text}
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _pooled(states: torch.Tensor, mask: torch.Tensor, text: torch.Tensor, pool: str) -> torch.Tensor:
