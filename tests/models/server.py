@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from aiohttp import web
 
-from summeter.models.base import LLM, Completion, Request
+from summeter.models.base import LLM, Completion, Message, Request
 
 
 class Call(NamedTuple):
@@ -195,6 +195,11 @@ class StubServer(Background):
             request.transport.abort()
             return response
         return web.Response(status=reply.status, body=reply.content, headers=reply.headers)
+
+
+def asked(text: str = "hello", model: str = "m", **fields: Any) -> Request:
+    """Return a request with one turn."""
+    return Request(model=model, messages=(Message(role="user", content=text),), **fields)
 
 
 def call(llm: LLM, *requests: Request) -> list[Completion]:

@@ -10,14 +10,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from models.server import HANG, StubServer, fail, ok
+from models.server import HANG, StubServer, asked, fail, ok
 from models.virtual import virtual_loop
 from together import together
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.options import Options
-from summeter.models.base import Completion, Message, Request
+from summeter.models.base import Completion, Request
 from summeter.models.context_length import context_lengths
 from summeter.models.layers.balance import FIRST_PAUSE, Balanced, Server
 from summeter.models.layers.rate_limit import RateLimiter
@@ -30,7 +30,7 @@ from summeter.runs.usage import Usage
 
 def asks(text: str, document: str | None = None) -> Request:
     fenced = "" if document is None else f"<<<document 1f>>>\n{document}\n<<<end of document 1f>>>\n"
-    return Request(model="vllm/m", messages=(Message(role="user", content=fenced + text),))
+    return asked(fenced + text)
 
 
 class Fake:

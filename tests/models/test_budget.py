@@ -8,8 +8,9 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models.server import asked
 
-from summeter.models.base import Completion, Layer, Message, Request, attach_reply
+from summeter.models.base import Completion, Layer, Request, attach_reply
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted
@@ -22,10 +23,6 @@ from summeter.runs.usage import Usage
 PRICE = Price(input=10.0, output=20.0, date=date(2026, 1, 1))
 
 
-def ask(number: int) -> Request:
-    return Request(model="m", messages=(Message(role="user", content=f"number {number}"),))
-
-
 def reply(request: Request) -> Completion:
     return Completion(text="x", tokens_in=expected(request).tokens_in, tokens_out=50)
 
@@ -35,7 +32,9 @@ def spend(budget: Budget, count: int, price: Price | None = None) -> tuple[list[
     layer = BudgetGuard(llm, CallBudget(budget, price))
 
     async def main() -> list[object]:
-        return await asyncio.gather(*(layer.complete(ask(n)) for n in range(count)), return_exceptions=True)
+        return await asyncio.gather(
+            *(layer.complete(asked(f"number {n}")) for n in range(count)), return_exceptions=True
+        )
 
     return asyncio.run(main()), llm
 
@@ -62,7 +61,7 @@ def test_prompts_with_a_constant_addition_never_exceed_the_budget(limit: int) ->
         llm = Scripted(lambda _: Completion(text="x", tokens_in=11, tokens_out=7), latency=0.0)
         layer = BudgetGuard(llm, CallBudget(budget, None))
         texts = ["word " * 400, *["word " * 200] * 250]
-        prompts = [Request(model="m", messages=(Message(role="user", content=text),)) for text in texts]
+        prompts = list(map(asked, texts))
         await layer.complete(prompts[0])
         await asyncio.gather(*map(layer.complete, prompts[1:]), return_exceptions=True)
         return budget, llm.calls
@@ -102,7 +101,7 @@ def test_a_failed_call_releases_its_reserved_budget() -> None:
         layer = BudgetGuard(Scripted({}), CallBudget(budget, None))
         for number in range(100):
             with pytest.raises(ModelError):
-                await layer.complete(ask(number))
+                await layer.complete(asked(f"number {number}"))
         return budget
 
     budget = asyncio.run(main())
@@ -123,7 +122,7 @@ def test_a_rejected_reply_is_charged() -> None:
     async def main() -> tuple[Budget, CallStore, Usage, int]:
         budget, store, llm = Budget(None, 0.01), CallStore(), Scripted(reply, latency=0.0)
         meter = stack(TurnsAway(llm), store, budget=CallBudget(budget, PRICE))
-        await asyncio.gather(*(meter.complete(ask(n)) for n in range(100)), return_exceptions=True)
+        await asyncio.gather(*(meter.complete(asked(f"number {n}")) for n in range(100)), return_exceptions=True)
         return budget, store, meter.usage, llm.calls
 
     budget, store, usage, calls = asyncio.run(main())
@@ -140,12 +139,12 @@ def test_a_rejected_reply_without_token_counts_is_estimated() -> None:
     budget = Budget(10_000, None)
     layer = BudgetGuard(TurnsAway(Scripted(lambda _: Completion(text="x"), latency=0.0)), CallBudget(budget, None))
     with pytest.raises(ContextError):
-        asyncio.run(layer.complete(ask(0)))
-    assert budget.spent.total_tokens == expected(ask(0)).total_tokens
+        asyncio.run(layer.complete(asked("number 0")))
+    assert budget.spent.total_tokens == expected(asked("number 0")).total_tokens
 
 
 def test_a_budget_error_is_not_counted_as_a_failure() -> None:
     meter = stack(Scripted(reply), budget=CallBudget(Budget(1, None), None))
     with pytest.raises(BudgetError):
-        asyncio.run(meter.complete(ask(0)))
+        asyncio.run(meter.complete(asked("number 0")))
     assert meter.usage.failures == 0

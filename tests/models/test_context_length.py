@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from models.server import Call, Reply, StubServer, fail, json_reply, ok
+from models.server import Call, Reply, StubServer, asked, fail, json_reply, ok
 from together import together
 
-from summeter.models.base import Message, Request
 from summeter.models.context_length import context_lengths
 from summeter.models.layers.checks import truncated_prompt
 from summeter.models.providers.provider import Options
@@ -219,7 +218,7 @@ def test_the_tolerance_is_larger_for_scripts_on_which_tokenizers_differ() -> Non
 
 
 def test_a_truncated_prompt_is_an_error_and_is_not_stored() -> None:
-    request = Request(model="ollama/m", messages=(Message(role="user", content=LONG),))
+    request = asked(LONG, "ollama/m")
 
     async def one(server: StubServer, store: CallStore) -> str:
         calls = CallSettings(base_url=server.url, contexts={"ollama/m": 4096})

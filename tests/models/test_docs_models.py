@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from models.server import asked
 
-from summeter.models.base import Message, Request
 from summeter.models.providers.provider import PROVIDERS
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, TransientError
@@ -26,8 +26,7 @@ def test_its_rules_answer(page: str, tmp_path: Path) -> None:
     llm = resolve(f"scripted/{tmp_path / 'rules.jsonl'}")
 
     def ask(text: str) -> str:
-        request = Request(model=llm.id, messages=(Message(role="user", content=text),))
-        return asyncio.run(llm.complete(request)).text
+        return asyncio.run(llm.complete(asked(text))).text
 
     assert ask("facts about Ana") == '{"key_facts": ["Ana sold a boat."]}'
     assert ask("Sentence 1") == "half a repl"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models.server import asked
 from together import together
 
 from summeter.models.base import LLM, Completion, Message, Request
@@ -24,10 +25,6 @@ from summeter.models.resolve import stack
 from summeter.records import CapabilityError, ModelError, ReplayMiss, TransientError, UsageError, WriteError
 from summeter.runs.calls import CallStore
 from summeter.runs.usage import Usage
-
-
-def ask(text: str = "hello", **fields: Any) -> Request:
-    return Request(model="scripted/rules", messages=(Message(role="user", content=text),), **fields)
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
@@ -83,7 +80,7 @@ def test_passes_cancellation_and_closing_through(name: str) -> None:
 
     async def main() -> None:
         layer = LAYERS[name](probe)
-        task = asyncio.create_task(layer.complete(ask()))
+        task = asyncio.create_task(layer.complete(asked()))
         while not probe.events:  # noqa: ASYNC110 - the probe knows of no events of asyncio
             await asyncio.sleep(0)
         task.cancel()
@@ -101,7 +98,7 @@ def test_serves_one_event_loop_after_another(name: str) -> None:
     layer = LAYERS[name](Scripted({"hello": "hi"}))
 
     async def many() -> list[Completion]:
-        return await asyncio.gather(*(layer.complete(ask(draw=n)) for n in range(5)))
+        return await asyncio.gather(*(layer.complete(asked(draw=n)) for n in range(5)))
 
     for _ in range(3):
         assert [reply.text for reply in asyncio.run(many())] == ["hi"] * 5
@@ -112,14 +109,14 @@ def test_serves_one_event_loop_after_another(name: str) -> None:
 
 def test_a_reply_is_stored_before_it_is_returned(tmp_path: Path) -> None:
     with CallStore(tmp_path / "calls.sqlite") as store, CallStore(tmp_path / "calls.sqlite") as other:
-        request = ask()
+        request = asked()
         reply = run(Cache(Scripted({"hello": "hi"}), store).complete(request))
         stored = other.get(request.key)
         assert stored is not None
         assert Completion.model_validate_json(stored) == reply
         (call,) = other.tokens()
         assert Request.model_validate_json(other.request(call.key)) == request
-        assert call.model == "scripted/rules"
+        assert call.model == "m"
 
 
 def test_a_failure_reaches_every_waiter_is_counted_once_and_not_stored() -> None:
@@ -128,9 +125,9 @@ def test_a_failure_reaches_every_waiter_is_counted_once_and_not_stored() -> None
 
     async def main() -> Usage:
         cache = stack(llm, CallStore(), retry=RetryPolicy(2, first=0.0))
-        failed = await asyncio.gather(*(cache.complete(ask()) for _ in range(6)), return_exceptions=True)
+        failed = await asyncio.gather(*(cache.complete(asked()) for _ in range(6)), return_exceptions=True)
         assert all(isinstance(one, ModelError) for one in failed)
-        assert (await cache.complete(ask())).text == "better"
+        assert (await cache.complete(asked())).text == "better"
         return cache.usage
 
     usage = run(main())
@@ -159,7 +156,7 @@ def test_a_cancelled_waiter_does_not_cancel_the_call(leave: list[bool]) -> None:
 
     async def main() -> None:
         cache = Cache(Slow())
-        tasks = [asyncio.create_task(cache.complete(ask())) for _ in leave]
+        tasks = [asyncio.create_task(cache.complete(asked())) for _ in leave]
         await asyncio.sleep(0.001)
         for task, leaves in zip(tasks, leave, strict=True):
             if leaves:
@@ -183,7 +180,7 @@ def test_the_first_of_two_processes_wins(tmp_path: Path) -> None:
             theirs.put(request.key, request.canonical, Completion(text="theirs").model_dump_json())
             return "mine"
 
-        assert run(Cache(Scripted(reply), mine).complete(ask())).text == "theirs"
+        assert run(Cache(Scripted(reply), mine).complete(asked())).text == "theirs"
 
 
 def test_a_write_error_is_raised_for_all_waiters() -> None:
@@ -195,7 +192,7 @@ def test_a_write_error_is_raised_for_all_waiters() -> None:
 
     async def main() -> None:
         cache = Cache(Scripted(reply), store)
-        ends = await asyncio.gather(*(cache.complete(ask()) for _ in range(2)), return_exceptions=True)
+        ends = await asyncio.gather(*(cache.complete(asked()) for _ in range(2)), return_exceptions=True)
         assert [type(end) for end in ends] == [UsageError] * 2  # as the result store says it
         assert "closed" in str(ends[0])
 
@@ -208,7 +205,7 @@ def test_many_at_once_are_all_stored_each_once(numbers: list[int]) -> None:
 
     async def main() -> list[Completion]:
         cache = Cache(llm, store)
-        return await asyncio.gather(*(cache.complete(ask(str(number))) for number in numbers))
+        return await asyncio.gather(*(cache.complete(asked(str(number))) for number in numbers))
 
     assert [reply.text for reply in run(main())] == [str(number) for number in numbers]
     assert llm.calls == len(store) == len(set(numbers))
@@ -220,7 +217,7 @@ def test_many_at_once_are_all_stored_each_once(numbers: list[int]) -> None:
 def test_tries_again_until_it_answers() -> None:
     llm, waits, usage = Scripted([Rule(error="transient", times=3), Rule(reply="hi")]), Waits(), Usage()
     retry = Retry(llm, RetryPolicy(max_retries=3), rng=random.Random(1), sleep=waits, usage=usage)
-    assert run(retry.complete(ask())).text == "hi"
+    assert run(retry.complete(asked())).text == "hi"
     assert llm.calls == 4
     assert usage.retries == 3
     draws = random.Random(1)
@@ -232,7 +229,7 @@ def test_gives_up_with_the_last_error_and_the_count() -> None:
     waits = Waits()
     retry = Retry(Scripted([Rule(error="transient")]), RetryPolicy(max_retries=2), rng=random.Random(1), sleep=waits)
     with pytest.raises(TransientError, match=r"a scripted failure \(gave up after 3 tries\)"):
-        run(retry.complete(ask()))
+        run(retry.complete(asked()))
     assert len(waits.seconds) == 2
 
 
@@ -240,7 +237,7 @@ def test_gives_up_with_the_last_error_and_the_count() -> None:
 def test_permanent_failures_are_not_retried(error: str) -> None:
     llm = Scripted([{"error": error}])
     with pytest.raises(ModelError):
-        run(Retry(llm, rng=random.Random(1), sleep=Waits()).complete(ask()))
+        run(Retry(llm, rng=random.Random(1), sleep=Waits()).complete(asked()))
     assert llm.calls == 1
 
 
@@ -269,10 +266,10 @@ def test_waits_are_short_again_once_others_are_answered() -> None:
         async def sleep(seconds: float) -> None:
             waits.append(seconds)
             if beside:
-                await retry.complete(ask("good"))
+                await retry.complete(asked("good"))
 
         retry = Retry(llm, RetryPolicy(max_retries=8, first=1.0), rng=random.Random(3), sleep=sleep)
-        run(retry.complete(ask("bad")))
+        run(retry.complete(asked("bad")))
         assert len(waits) == 8
         return max(waits)
 
@@ -284,7 +281,7 @@ def test_a_retry_after_beyond_the_patience_ends_the_call() -> None:
     waits = Waits()
     llm = Scripted([Rule(error="transient", retry_after=3600.0)])
     with pytest.raises(TransientError, match="asks to wait 3600 s, this run waits at most 300 s; gave up after 1 try"):
-        run(Retry(llm, rng=random.Random(1), sleep=waits).complete(ask()))
+        run(Retry(llm, rng=random.Random(1), sleep=waits).complete(asked()))
     assert waits.seconds == []
 
 
@@ -304,7 +301,7 @@ def knows(*formats: str) -> Callable[[Request], str]:
     return reply
 
 
-STRICT = ask(format="json_schema", schema_name="verdicts", schema_={"type": "object"})
+STRICT = asked(format="json_schema", schema_name="verdicts", schema_={"type": "object"})
 
 
 @together(
@@ -377,10 +374,10 @@ def test_usage_is_counted_once() -> None:
     async def main() -> Usage:
         llm = Scripted(rules)
         meter = stack(llm, CallStore(), retry=RetryPolicy(first=0.0), rng=random.Random(0))
-        await asyncio.gather(meter.complete(ask("a")), meter.complete(ask("a")), meter.complete(ask("slow")))
-        await meter.complete(ask("a"))
+        await asyncio.gather(meter.complete(asked("a")), meter.complete(asked("a")), meter.complete(asked("slow")))
+        await meter.complete(asked("a"))
         with pytest.raises(ModelError):
-            await meter.complete(ask("bad"))
+            await meter.complete(asked("bad"))
         await meter.close()
         assert llm.closed
         return meter.usage
@@ -394,10 +391,10 @@ def test_usage_is_counted_once() -> None:
 
 def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
     store = CallStore()
-    recorded = run(stack(Scripted({"hello": "hi"}), store).complete(ask()))
+    recorded = run(stack(Scripted({"hello": "hi"}), store).complete(asked()))
     again = replay("scripted/rules", store)
-    assert run(again.complete(ask())) == recorded
-    other = ask("something else entirely")
+    assert run(again.complete(asked())) == recorded
+    other = asked("something else entirely")
     with pytest.raises(ReplayMiss, match="something else entirely") as caught:
         run(again.complete(other))
     assert "scripted/rules" in str(caught.value)
@@ -417,7 +414,7 @@ def test_nothing_is_sent_after_a_failed_write_of_any_kind(error: Exception) -> N
     llm = Scripted({"hello": "hi"})
     meter = stack(Checked(llm, held={}, broken=lambda: error), CallStore())
     with pytest.raises(WriteError, match=r"cannot be written: .*to resume"):
-        run(meter.complete(ask()))
+        run(meter.complete(asked()))
     assert (len(llm.requests), meter.usage.failures) == (0, 0)
 
 
@@ -427,6 +424,6 @@ def test_a_failure_releases_its_permit() -> None:
     async def main() -> None:
         for _ in range(3):
             with pytest.raises(ModelError):
-                await limit.complete(ask())
+                await limit.complete(asked())
 
     run(main())

@@ -10,18 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models.server import asked
 from models.virtual import VirtualLoop, virtual_loop
 
-from summeter.models.base import Completion, Message, Request
+from summeter.models.base import Completion, Request
 from summeter.models.layers.item_timeout import within
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter, TokenBucket
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers import replies
 from summeter.records import ModelError, UsageError
-
-
-def ask(number: int, words: int = 1) -> Request:
-    return Request(model="m", messages=(Message(role="user", content=f"{number} " + "word " * words),))
 
 
 class Server:
@@ -59,7 +56,9 @@ def limited(server: Server, limits: Limits) -> RateLimited:
 
 def run_all(loop: VirtualLoop, llm: Any, count: int) -> list[Any]:
     async def main() -> list[Any]:
-        return await asyncio.gather(*(llm.complete(ask(number)) for number in range(count)), return_exceptions=True)
+        return await asyncio.gather(
+            *(llm.complete(asked(f"{number} word")) for number in range(count)), return_exceptions=True
+        )
 
     return loop.run_until_complete(main())
 
@@ -168,7 +167,7 @@ def test_two_models_of_an_endpoint_share_its_limits() -> None:
         first, second = RateLimited(server, limiter), RateLimited(server, limiter)
 
         async def main() -> None:
-            await asyncio.gather(*((first, second)[n % 2].complete(ask(n)) for n in range(60)))
+            await asyncio.gather(*((first, second)[n % 2].complete(asked(f"{n} word")) for n in range(60)))
 
         loop.run_until_complete(main())
     assert server.most <= 4
@@ -181,7 +180,7 @@ def test_a_cancelled_waiter_releases_its_turn() -> None:
         limit = limited(server, Limits(1))
 
         async def main() -> None:
-            tasks = [asyncio.create_task(limit.complete(ask(n))) for n in range(4)]
+            tasks = [asyncio.create_task(limit.complete(asked(f"{n} word"))) for n in range(4)]
             await asyncio.sleep(0.5)
             tasks[1].cancel()
             await asyncio.sleep(0.6)  # the third has its place now
@@ -204,7 +203,7 @@ class TestItemTimeout:
             server = Server(loop, refuse=lambda _: 4.0)
             llm = Retry(server, RetryPolicy(max_retries=50), rng=random.Random(0))
             with pytest.raises(ModelError, match="exceeded the timeout of 10 s per item"):
-                loop.run_until_complete(within(10.0, llm.complete(ask(0))))
+                loop.run_until_complete(within(10.0, llm.complete(asked("0 word"))))
             assert loop.time() == pytest.approx(10.0)
 
     def test_waits_for_the_rate_limit_are_not_counted(self) -> None:
@@ -212,7 +211,7 @@ class TestItemTimeout:
             limit = limited(Server(loop, delay=3.0), Limits(1))
 
             async def main() -> list[Any]:
-                return await asyncio.gather(*(within(4.0, limit.complete(ask(n))) for n in range(10)))
+                return await asyncio.gather(*(within(4.0, limit.complete(asked(f"{n} word"))) for n in range(10)))
 
             assert len(loop.run_until_complete(main())) == 10
             assert loop.time() == pytest.approx(30.0)

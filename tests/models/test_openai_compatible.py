@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.server import Reply, StubServer, call, ok
+from models.server import Reply, StubServer, asked, call, ok
 from models.vendors import KEY, VENDORS
 from together import together
 
-from summeter.models.base import Message, Request
 from summeter.models.providers import replies
 from summeter.models.providers.openai_compatible import OpenAICompatible
 from summeter.models.resolve import resolve
@@ -23,19 +22,15 @@ assert isinstance(NEVER_CALLED, OpenAICompatible)
 STUB = VENDORS["openai-api"]
 
 
-def ask(text: str = "hello", **fields: Any) -> Request:
-    return Request(model="openai-api/stub/tiny", messages=(Message(role="user", content=text),), **fields)
-
-
 def test_the_request_body_contains_only_the_request() -> None:
     with StubServer(lambda _: ok()) as server:
         call(
             STUB.connect(server),
-            ask("häl\ud800lo"),
-            ask(temperature=None, seed=3, draw=2, max_tokens=50, format="json_object"),
-            ask(format="json_schema", schema_name="a b/verdicts", schema_={"type": "object"}),
+            asked("häl\ud800lo"),
+            asked(temperature=None, seed=3, draw=2, max_tokens=50, format="json_object"),
+            asked(format="json_schema", schema_name="a b/verdicts", schema_={"type": "object"}),
         )
-        call(resolve("vllm/tiny", base_url=server.url, environ={}), ask())
+        call(resolve("vllm/tiny", base_url=server.url, environ={}), asked())
     plain, small, strict, _ = (one.body for one in server.calls)
     assert plain == {"model": "tiny", "messages": [{"role": "user", "content": "häl\ud800lo"}], "temperature": 0.0}
     assert small == {
@@ -53,7 +48,7 @@ def test_the_request_body_contains_only_the_request() -> None:
 
 def test_openai_uses_max_completion_tokens() -> None:
     llm: Any = resolve("openai/gpt-4o", environ={"OPENAI_API_KEY": KEY})
-    assert llm.payload(ask(max_tokens=9))["max_completion_tokens"] == 9
+    assert llm.payload(asked(max_tokens=9))["max_completion_tokens"] == 9
     assert llm.address == "https://api.openai.com/v1"
 
 
@@ -68,8 +63,8 @@ def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(monkeypatch
         monkeypatch.setenv("http_proxy", proxy.root)
         monkeypatch.setenv("no_proxy", "inner.example")
         away = resolve("openai-api/stub/tiny", base_url="http://model.example/v1", environ={"STUB_API_KEY": KEY})
-        assert call(away, ask())[0].text == "by proxy"
-        assert call(STUB.connect(server), ask())[0].text == "fine"
+        assert call(away, asked())[0].text == "by proxy"
+        assert call(STUB.connect(server), asked())[0].text == "fine"
         inner: Any = resolve("openai-api/stub/tiny", base_url="http://inner.example/v1", environ={})
         assert inner._proxy is None
     assert proxy.calls[0].headers["Host"] == "model.example"
@@ -120,7 +115,7 @@ def test_a_key_in_a_reply_is_redacted() -> None:
 def test_a_short_key_is_not_redacted_in_replies() -> None:
     with StubServer(lambda _: ok("An EMPTY house.")) as server:
         llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={"STUB_API_KEY": "EMPTY"})
-        assert call(llm, ask())[0].text == "An EMPTY house."
+        assert call(llm, asked())[0].text == "An EMPTY house."
 
 
 # Addresses and keys, before any call
@@ -170,10 +165,10 @@ def test_the_option_goes_before_the_environment_and_that_before_the_default(
 def test_a_server_that_does_not_run_is_reported_at_once() -> None:
     with StubServer(lambda _: ok()) as server:
         llm, late = STUB.connect(server), STUB.connect(server)
-        call(late, ask())
+        call(late, asked())
     with pytest.raises(ModelError, match=r"cannot reach .*Start the server.*STUB_BASE_URL") as caught:
-        call(llm, ask())
+        call(llm, asked())
     assert not isinstance(caught.value, TransientError)
     # One that has answered before may come back.
     with pytest.raises(OutageError, match="can no longer be reached"):
-        call(late, ask())
+        call(late, asked())

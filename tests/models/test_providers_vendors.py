@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.server import Call, Reply, StubServer, call, fail, json_reply, ok
+from models.server import Call, Reply, StubServer, asked, call, fail, json_reply, ok
 from models.vendors import (
     DOCUMENT,
     KEY,
@@ -89,7 +89,7 @@ MARKED = [{"type": "text", "text": DOCUMENT, "cache_control": {"type": "ephemera
 AGAIN = ask().model_copy(update={"messages": (
     *ask().messages, Message(role="assistant", content="{"), Message(role="user", content="Again."),
 )})  # fmt: skip
-BARE = Request(model="m", messages=(Message(role="user", content="x"),), temperature=None)
+BARE = asked("x", temperature=None)
 
 
 @together(

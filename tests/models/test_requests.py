@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models.server import asked
 
 from summeter.models.base import Message, Request
 from summeter.records import canonical, digest
@@ -38,7 +39,7 @@ def test_the_key_is_the_hash_of_the_canonical_json(request_: Request) -> None:
     assert request_.key == digest(fields)
 
 
-BASE = Request(model="m", messages=(Message(role="user", content="hello"),))
+BASE = asked()
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from models.server import asked
 from together import together
 
-from summeter.models.base import Completion, Message, Request
+from summeter.models.base import Completion, Request
 from summeter.models.providers import provider as room
 from summeter.models.providers.provider import PROVIDERS, Options, Provider, providers
 from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, resolve
@@ -111,7 +112,7 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_packages_add_providers_but_replace_none() -> None:
     assert providers()["lab"] is LAB
     assert providers()["openai"] is PROVIDERS["openai"]
-    assert asyncio.run(resolve("own/m", environ={}).complete(_ask("own/m", "hello"))).text == "hi"
+    assert asyncio.run(resolve("own/m", environ={}).complete(asked("hello", "own/m"))).text == "hi"
     assert resolve("lab/m", environ={"LAB_API_KEY": "k"}).id == "lab/m"
 
 
@@ -146,17 +147,13 @@ def _rules(tmp_path: Path, *rules: dict[str, Any]) -> str:
     return f"scripted/{path}"
 
 
-def _ask(model: str, text: str) -> Request:
-    return Request(model=model, messages=(Message(role="user", content=text),))
-
-
 def test_roles_with_one_model_share_it(tmp_path: Path) -> None:
     model = _rules(tmp_path, {"reply": "hi"})
     bound = bind({"judge": model, "second": model}, CallStore())
 
     async def main() -> None:
         for role in ("judge", "second"):
-            assert (await bound.llms[role].llm.complete(_ask(model, "hello"))).text == "hi"
+            assert (await bound.llms[role].llm.complete(asked("hello", model))).text == "hi"
         await bound.close()
 
     asyncio.run(main())
@@ -166,13 +163,13 @@ def test_roles_with_one_model_share_it(tmp_path: Path) -> None:
 
 def test_a_replay_resolves_nothing() -> None:
     store = CallStore()
-    request = _ask("openai/gpt-4o", "hello")
+    request = asked("hello", "openai/gpt-4o")
     store.put(request.key, request.canonical, Completion(text="hi").model_dump_json(), "openai/gpt-4o")
     # There is no key in the environment given, and none is asked for.
     bound = bind({"judge": "openai/gpt-4o"}, store, CallSettings(replay=True))
     llm = bound.llms["judge"].llm
     assert asyncio.run(llm.complete(request)).text == "hi"
     with pytest.raises(ReplayMiss):
-        asyncio.run(llm.complete(_ask("openai/gpt-4o", "other")))
+        asyncio.run(llm.complete(asked("other", "openai/gpt-4o")))
     with pytest.raises(UsageError, match="stored calls"):
         bind({"judge": "openai/gpt-4o"}, None, CallSettings(replay=True))

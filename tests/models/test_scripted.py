@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from models.server import asked
 
 from summeter.models.base import Completion, Message, Request
 from summeter.models.providers.scripted import Rule, Scripted
@@ -48,7 +49,7 @@ def test_a_function_answers_or_raises() -> None:
 
 
 def test_rules_by_key_and_for_a_number_of_replies() -> None:
-    request = Request(model="scripted/rules", messages=(Message(role="user", content="x"),))
+    request = asked("x")
     llm = Scripted([Rule(key=request.key[:10], reply="once", times=1), Rule(reply="then")])
     assert [asyncio.run(llm.complete(request)).text for _ in range(3)] == ["once", "then", "then"]
 

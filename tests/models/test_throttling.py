@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models.server import Behaviour, Call, Reply, StubServer, fail, ok
+from models.server import Behaviour, Call, Reply, StubServer, asked, fail, ok
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
-from summeter.models.base import Message, Request
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import AccessError, UnreachableError
@@ -165,10 +164,10 @@ class TestAServerThatIsGone:
         async def main() -> None:
             bound = bind({"judge": "vllm/m"}, None, CallSettings(base_url=url, retry=RetryPolicy(patience=0.5)))
             llm = bound.models["vllm/m"]
-            await llm.complete(Request(model="vllm/m", messages=(Message(role="user", content="first"),)))
+            await llm.complete(asked("first"))
             server.__exit__()
             with pytest.raises(UnreachableError):
-                await llm.complete(Request(model="vllm/m", messages=(Message(role="user", content="second"),)))
+                await llm.complete(asked("second"))
             await bound.close()
 
         server = StubServer(rated)

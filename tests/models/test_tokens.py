@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models.server import asked
 
-from summeter.models.base import Message, Request
 from summeter.models.tokens import expected, tokens
 
 PROMPT = """You judge summaries of documents, and you go by the document alone.
@@ -61,6 +61,6 @@ def test_a_longer_text_has_no_fewer(first: str, second: str) -> None:
 
 
 def test_the_expected_reply_is_limited_by_max_tokens() -> None:
-    request = Request(model="m", messages=(Message(role="user", content="one two three"),), max_tokens=30)
+    request = asked("one two three", max_tokens=30)
     assert expected(request).tokens_out == 30
     assert expected(request).total_tokens == expected(request).tokens_in + 30
