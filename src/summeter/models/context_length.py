@@ -19,7 +19,7 @@ from summeter.models.base import to_bytes
 from summeter.models.contexts import known_context
 from summeter.models.providers import replies
 from summeter.models.providers.http import HttpLLM
-from summeter.models.providers.provider import Options, Provider, base_urls, find_provider, join
+from summeter.models.providers.provider import Options, Provider, base_urls, find_provider
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.manifest import ModelContext
@@ -102,12 +102,6 @@ async def _fetch(llm: HttpLLM, url: URL, body: Mapping[str, Any] | None = None) 
     return replies.body(answer)
 
 
-def _beside(llm: HttpLLM, *segments: str) -> URL:
-    """Return the base URL without `/v1` at its end, with path segments appended."""
-    bare, mark, query = llm.endpoint.base_url.partition("?")
-    return join(bare.removesuffix("/v1") + mark + query, *segments)
-
-
 async def _listed(llm: HttpLLM) -> int | None:
     """Return the context length in the server's list of models.
 
@@ -144,7 +138,7 @@ async def _llamacpp(llm: HttpLLM) -> int | None:
     It is read from the server's properties, or else from its list of models.
     """
     try:
-        props = await _fetch(llm, _beside(llm, "props").update_query({"model": llm.name}))
+        props = await _fetch(llm, llm.above("props").update_query({"model": llm.name}))
     except ModelError:
         return await _listed(llm)
     size = _size(replies.mapping(props.get("default_generation_settings")).get("n_ctx"))
@@ -153,7 +147,7 @@ async def _llamacpp(llm: HttpLLM) -> int | None:
 
 async def _lmstudio(llm: HttpLLM) -> int | None:
     """Return the context length with which the model was loaded, or None if it is not loaded."""
-    models = replies.dicts((await _fetch(llm, _beside(llm, "api", "v0", "models"))).get("data"))
+    models = replies.dicts((await _fetch(llm, llm.above("api", "v0", "models"))).get("data"))
     return next((_size(model.get("loaded_context_length")) for model in models if model.get("id") == llm.name), None)
 
 
@@ -165,11 +159,11 @@ async def _ollama(llm: HttpLLM, *, load: bool = False) -> int | None:
     loaded = await _loaded(llm)
     if loaded is None and load:
         # A request without a prompt only loads the model, as the first call would.
-        await _fetch(llm, _beside(llm, "api", "generate"), {"model": llm.name, "stream": False})
+        await _fetch(llm, llm.above("api", "generate"), {"model": llm.name, "stream": False})
         loaded = await _loaded(llm)
     if loaded is not None:
         return loaded
-    shown = await _fetch(llm, _beside(llm, "api", "show"), {"model": llm.name})
+    shown = await _fetch(llm, llm.above("api", "show"), {"model": llm.name})
     chosen = [line.split() for line in str(shown.get("parameters") or "").splitlines()]
     sizes = [int(words[1]) for words in chosen if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal()]
     card = replies.mapping(shown.get("model_info"))
@@ -178,7 +172,7 @@ async def _ollama(llm: HttpLLM, *, load: bool = False) -> int | None:
 
 
 async def _loaded(llm: HttpLLM) -> int | None:
-    running = replies.dicts((await _fetch(llm, _beside(llm, "api", "ps"))).get("models"))
+    running = replies.dicts((await _fetch(llm, llm.above("api", "ps"))).get("models"))
     names = (llm.name, llm.name if ":" in llm.name.rpartition("/")[2] else f"{llm.name}:latest")
     loaded = (model for model in running if model.get("name") in names or model.get("model") in names)
     return next((_size(model.get("context_length")) for model in loaded), None)

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from summeter.interrupt import checkpoint
-from summeter.models.local.names import LocalSettings, Located
+from summeter.models.local.names import LocalSettings, Located, onnx_file
 from summeter.models.local.tokens import reads_segments
 from summeter.models.networks import Generation
 from summeter.records import InstallError, UsageError
@@ -63,7 +63,7 @@ def choose_runtime(model: Located, settings: LocalSettings, *, torch_only: bool 
     With `torch_only`, ONNX files are ignored. Raises UsageError for settings that cannot be combined, and InstallError
     for missing packages.
     """
-    file = None if torch_only else _find(model.folder, "model.onnx")
+    file = None if torch_only else onnx_file(model.folder)
     if settings.backend == "onnx" and file is None:
         raise UsageError(
             f"{model.name}: encoder-decoders run on torch only; remove backend=onnx" if torch_only
@@ -77,7 +77,7 @@ def choose_runtime(model: Located, settings: LocalSettings, *, torch_only: bool 
         if settings.precision == "bf16" or settings.device == "mps":
             raise UsageError(f"{model.name}: ONNX Runtime supports neither bf16 nor mps; add backend=torch")
         if settings.precision == "int8":
-            quantised = _find(model.folder, *INT8_FILES)
+            quantised = onnx_file(model.folder, *INT8_FILES)
             if quantised is None:
                 raise UsageError(
                     f"{model.name}: precision=int8 on ONNX Runtime needs a quantised file beside model.onnx: "
@@ -105,11 +105,6 @@ def choose_runtime(model: Located, settings: LocalSettings, *, torch_only: bool 
         return Runtime("torch", device, settings.precision)
     bf16 = device == "cuda" and torch.cuda.is_bf16_supported()
     return Runtime("torch", device, "bf16" if bf16 else "fp32")
-
-
-def _find(folder: Path, *names: str) -> Path | None:
-    files = (parent / name for name in names for parent in (folder, folder / "onnx"))
-    return next((file for file in files if file.is_file()), None)
 
 
 def _require_cpu(model: Located, settings: LocalSettings) -> None:

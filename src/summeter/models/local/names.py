@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -123,7 +123,7 @@ def modules(text: str) -> dict[str, str]:
     folder = Path(name.path).expanduser()
     if name.source == "hf":
         needed["huggingface_hub"] = "local"
-    elif name.settings.backend != "torch" and any(_onnx(folder)):
+    elif name.settings.backend != "torch" and onnx_file(folder):
         needed["onnxruntime"] = "local"
     elif folder.is_dir():
         needed |= {"torch": "torch", "transformers": "torch"}
@@ -203,7 +203,7 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
         folder = Path(snapshot_download(
             name.path, revision=name.revision, local_files_only=offline, allow_patterns=list(_DOWNLOADED)
         ))  # fmt: skip
-        if not offline and not any(folder.glob("*.safetensors")) and not list(_onnx(folder)):
+        if not offline and not any(folder.glob("*.safetensors")) and not onnx_file(folder):
             # Older models offer their weights only in this format.
             snapshot_download(name.path, revision=name.revision, allow_patterns=["pytorch_model*.bin"])
     except LocalEntryNotFoundError as error:
@@ -228,7 +228,7 @@ def _digest(folder: Path) -> str:
     """
     if not (folder / CONFIG).is_file():
         raise UsageError(f"{folder / CONFIG} is missing: {folder} is not the folder of a model")
-    if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not list(_onnx(folder)):
+    if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not onnx_file(folder):
         raise UsageError(f"{folder} contains no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
     hashed = hashlib.sha256()
     inside = (file for inner in _FOLDERS if (folder / inner).is_dir() for file in (folder / inner).iterdir())
@@ -237,8 +237,10 @@ def _digest(folder: Path) -> str:
     return hashed.hexdigest()
 
 
-def _onnx(folder: Path) -> Iterator[Path]:
-    return (file for file in (folder / "model.onnx", folder / "onnx" / "model.onnx") if file.is_file())
+def onnx_file(folder: Path, *names: str) -> Path | None:
+    """Return the first of these files in the folder of a model or its folder `onnx`, or None if there is none."""
+    files = (parent / name for name in names or ("model.onnx",) for parent in (folder, folder / "onnx"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def file_hash(file: Path) -> str:

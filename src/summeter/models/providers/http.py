@@ -167,6 +167,11 @@ class HttpLLM(ABC):
         """Return the base URL with path segments appended."""
         return join(self.endpoint.base_url, *segments)
 
+    def above(self, *segments: str) -> URL:
+        """Return the base URL without `/v1` at its end, with path segments appended."""
+        base, mark, query = self.endpoint.base_url.partition("?")
+        return join(base.removesuffix("/v1") + mark + query, *segments)
+
     def answer(self, status: int, body: Any) -> replies.Answer:
         """Return a result in a batch as if it were the answer to a single call."""
         return self._answer(status, {}, to_bytes(body))
@@ -188,10 +193,8 @@ class HttpLLM(ABC):
 
         The health check is that of vLLM and llama.cpp (`/health`).
         """
-        base, mark, query = self.endpoint.base_url.partition("?")
-        url = join(base.removesuffix("/v1") + mark + query, "health")
         try:
-            return (await self._within(HEALTH_TIMEOUT, "GET", url)).status < 500
+            return (await self._within(HEALTH_TIMEOUT, "GET", self.above("health"))).status < 500
         except ModelError:
             return False
 
