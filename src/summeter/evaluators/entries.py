@@ -54,7 +54,7 @@ class EntriesJudge(LLMJudge[dict[str, E | ReplyError]], Generic[E]):
 
 
 def read_entries_by_name(
-    value: Any, names: Iterable[str], noun: str, read: Callable[[str, Any], E]
+    value: Any, names: Iterable[str], noun: str, read: Callable[[str, dict[str, Any]], E]
 ) -> dict[str, E | ReplyError]:
     """Return the entry of each name in a JSON value, or the error if it has none.
 
@@ -72,8 +72,11 @@ def read_entries_by_name(
         if key not in entry_of:
             entries[name] = ReplyError(f"there is no entry for {name}", fault="wrong_count")
             continue
+        entry = entry_of[key]
         try:
-            entries[name] = read(name, entry_of[key])
+            if not isinstance(entry, dict):
+                raise ReplyError(f"expected an object, got {show(entry)}")
+            entries[name] = read(name, entry)
         except ReplyError as error:
             entries[name] = error.within(name)
     if all(isinstance(entry, ReplyError) for entry in entries.values()):

@@ -47,7 +47,7 @@ class TestTogether:
         ("lacking", "says"),
         [
             ({}, "there is no entry for fluency"),
-            ({"fluency": None}, "fluency: expected a reason and a score, got None"),
+            ({"fluency": None}, "fluency: expected an object, got None"),
             ({"fluency": {"reason": "Fine."}}, "fluency: it has no field named score"),
             ({"fluency": {"reason": "Fine.", "score": 6}}, "fluency: the score is 6, which is not from 1 to 5"),
             ({"fluency": {"reason": "", "score": 3}}, "fluency: the reason is '', not a string"),

@@ -68,10 +68,8 @@ class Question(Record):
         grades = tuple(str(number) for number in range(1, len(self.levels) + 1)) if self.levels else ("yes", "no")
         return (*grades, NOT_APPLICABLE) if self.not_applicable else grades
 
-    def read(self, entry: Any) -> Replied:
+    def read(self, entry: dict[str, Any]) -> Replied:
         """Return the answer in the entry of a reply. Raises ReplyError if it is not an accepted one."""
-        if not isinstance(entry, dict):
-            raise ReplyError(f"expected a quote, a reason and an answer, got {show(entry)}")
         value = field(entry, "answer")
         answer = str(value) if isinstance(value, int) and not isinstance(value, bool) else choice(value)
         if answer not in self.answers:

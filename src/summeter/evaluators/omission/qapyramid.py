@@ -179,7 +179,9 @@ class QAPyramid(EntriesJudge[Presence]):
         asked = _asked(data)
 
         def entries(value: Any) -> Entries:
-            found = read_entries_by_name(value, asked, "question", lambda _, entry: _presence(entry))
+            found = read_entries_by_name(
+                value, asked, "question", lambda _, entry: Presence(yes(field(entry, "present")), quotes_of(entry))
+            )
             return {f"{number}. {asked[number]}": entry for number, entry in found.items()}
 
         return read_reply(
@@ -226,9 +228,3 @@ def _asked(data: Mapping[str, Any]) -> dict[str, str]:
     if asked is not None:
         return asked
     return {str(number): text for number, text in enumerate(data.get("key_facts", ()), 1)}
-
-
-def _presence(entry: Any) -> Presence:
-    if not isinstance(entry, dict):
-        raise ReplyError(f"expected a quote and yes or no, got {show(entry)}")
-    return Presence(yes(field(entry, "present")), quotes_of(entry))

@@ -19,7 +19,7 @@ from summeter.evaluators.entries import EntriesJudge, read_entries_by_name
 from summeter.evaluators.llm import NO_DATA, material, texts
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating
 from summeter.evaluators.rating.scale import point
-from summeter.evaluators.replies import field, keyed_schema, read_reply, required_text, show
+from summeter.evaluators.replies import field, keyed_schema, read_reply, required_text
 from summeter.records import HASH, Item, Judgment, ReplyError, digest
 
 REPLY_TOKENS = 150  # per aspect
@@ -112,7 +112,12 @@ class RatedTogether(EntriesJudge[Rating]):
         """Return a rating or an error for each aspect. Raises ReplyError if no aspect has a rating."""
         return read_reply(
             text,
-            lambda value: read_entries_by_name(value, self.rated, "aspect", _rating),
+            lambda value: read_entries_by_name(
+                value,
+                self.rated,
+                "aspect",
+                lambda _, entry: Rating(point(field(entry, "score")), required_text(entry, "reason")),
+            ),
             same=lambda ratings: [getattr(rating, "value", None) for rating in ratings.values()],
             material=material(item)[:2],
         )
@@ -125,10 +130,3 @@ class RatedTogether(EntriesJudge[Rating]):
             else builder.ok(aspect, value=rating.value, reason=rating.reason)
             for aspect, rating in reply.items()
         ]
-
-
-def _rating(_: str, entry: Any) -> Rating:
-    """Return the rating in the entry of an aspect."""
-    if not isinstance(entry, dict):
-        raise ReplyError(f"expected a reason and a score, got {show(entry)}")
-    return Rating(point(field(entry, "score")), required_text(entry, "reason"))
