@@ -182,14 +182,14 @@ def test_conciseness_follows_from_merged_alignments(tmp_path: Path) -> None:
 
 def test_a_finished_campaign_is_gold_for_studies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The export works with `meta agree`, `meta correlate` and `meta classify`."""
-    folder: CampaignFolder = crowds.done(tmp_path, [crowds.GOOD] * 3, made.rows(8, 3, 3))
+    folder: CampaignFolder = crowds.done(tmp_path, [crowds.GOOD] * 3, made.rows(4, 3, 2))
     gold = tmp_path / "gold"
     assert run("export", folder.folder, "--data", gold) == 0
     capsys.readouterr()
     assert meta("agree", "--gold", gold, "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     alpha = next(one for one in rows if one["statistic"] == "alpha_nominal")
-    assert (alpha["value"], alpha["n"]) == (1.0, 72)
+    assert (alpha["value"], alpha["n"]) == (1.0, 24)
     outputs = tmp_path / "raw.jsonl"
     lines = [{"doc_id": one.target.document_id, "system": one.target.system, "evaluator": "mine",
               "aspect": "faithfulness", "unit": "sentence", "index": one.target.index, "value": one.label}

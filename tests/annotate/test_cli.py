@@ -57,26 +57,6 @@ def test_a_new_campaign_has_a_status(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert run(command[0], folder.folder, *command[1:]) == 0
 
 
-def test_errors_of_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = made.make(tmp_path)
-    assert run("status", tmp_path) == 2
-    assert "is not a campaign folder" in capsys.readouterr().err
-    log = (folder.folder / "events.sqlite").rename(tmp_path / "log")
-    assert run("status", folder.folder) == 2
-    assert "the log is missing" in capsys.readouterr().err
-    log.rename(folder.folder / "events.sqlite")
-    tasks = (folder.folder / "tasks.jsonl").read_bytes()
-    (folder.folder / "tasks.jsonl").write_bytes(b"")
-    assert run("serve", folder.folder) == 2
-    assert "tasks.jsonl: has no tasks for annotators" in capsys.readouterr().err
-    (folder.folder / "tasks.jsonl").write_bytes(tasks)
-    assert run("new", tmp_path / "plan.yaml", "-o", folder.folder) == 2
-    assert "is not empty" in capsys.readouterr().err
-    (folder.folder / "events.sqlite").write_bytes(b"not a database at all, but long enough to look like one" * 20)
-    assert run("status", folder.folder) == 2
-    assert "is not a readable log" in capsys.readouterr().err
-
-
 def test_a_used_port_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path)
     with socket.socket() as taken:
@@ -85,28 +65,6 @@ def test_a_used_port_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[s
         port = taken.getsockname()[1]
         assert run("serve", folder.folder, "--port", port) == 2
     assert f"cannot listen on 127.0.0.1, port {port}:" in capsys.readouterr().err
-
-
-def test_another_campaigns_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, two = made.make(tmp_path / "a"), made.make(tmp_path / "b", made.rows(2))
-    CampaignService(one).close()
-    (two.folder / "events.sqlite").write_bytes((one.folder / "events.sqlite").read_bytes())
-    for command in (
-        ["status", two.folder],
-        ["export", two.folder],
-        ["import", two.folder, tmp_path / "a" / "plan.yaml"],
-    ):
-        assert run(*command) == 2
-        assert "the log of another campaign" in capsys.readouterr().err
-
-
-def test_a_missing_extra_is_reported_with_its_command(tmp_path: Path) -> None:
-    folder = made.make(tmp_path)
-    code = "import sys; sys.modules['markdown_it'] = None; from summeter.cli.main import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, "annotate", "serve", str(folder.folder), "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "pip install 'summeter[annotate]'" in done.stderr
 
 
 def test_help_imports_no_heavy_modules() -> None:
@@ -130,3 +88,34 @@ def test_status_fits_80_columns(
     said = capsys.readouterr().out.splitlines()
     assert max(map(len, said)) <= 80
     assert sum("excluded" in line and "prolific-" in line for line in said) == 2
+
+
+def test_a_damaged_campaign_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, other = made.make(tmp_path / "a").folder, made.make(tmp_path / "b", made.rows(2)).folder
+    log, tasks = folder / "events.sqlite", folder / "tasks.jsonl"
+    kept = log.read_bytes(), tasks.read_bytes()
+
+    def refused(file: Path, content: bytes | None, *command: object) -> None:
+        file.unlink() if content is None else file.write_bytes(content)
+        assert run(*command) == 2
+        assert file.name in capsys.readouterr().err
+        log.write_bytes(kept[0])
+        tasks.write_bytes(kept[1])
+
+    refused(log, None, "status", folder)
+    refused(log, b"not a database at all, but long enough to look like one" * 20, "status", folder)
+    for command in (["status"], ["export"], ["import", tmp_path / "a" / "plan.yaml"]):
+        refused(log, (other / "events.sqlite").read_bytes(), command[0], folder, *command[1:])
+    refused(tasks, b"", "serve", folder)
+    refused(tasks, None, "status", folder)
+    assert run("new", tmp_path / "a" / "plan.yaml", "-o", folder) == 2
+    assert (log.read_bytes(), tasks.read_bytes()) == kept
+
+
+def test_a_missing_extra_is_reported_with_its_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made.make(tmp_path)
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    assert run("serve", folder.folder, "--port", "0") == 2
+    assert "pip install 'summeter[annotate]'" in capsys.readouterr().err

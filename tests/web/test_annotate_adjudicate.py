@@ -134,13 +134,6 @@ def test_the_adjudicator_enters_and_withdraws_a_new_answer(site: Any, visit: Any
     decided(place, 2, page)
 
 
-def test_the_page_names_no_system_and_no_annotator(site: Any, visit: Any) -> None:
-    _, page, tasks = opened(site, visit, "pairwise", 2)
-    texts = [page.evaluate("fetch('/api/session').then((reply) => reply.text())"), page.content()]
-    for name in ({system for work in tasks for system in work.systems}, {ZOE, KIM, '"expected"', '"loser"'}):
-        assert [word for word in name if any(word in text for text in texts)] == []
-
-
 def test_later_disagreements_are_offered(site: Any, visit: Any) -> None:
     place, page, (work,) = opened(site, visit, "fact_verification", 1)
     press(page, "q")

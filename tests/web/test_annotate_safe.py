@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -274,57 +273,6 @@ def complete(page: Any) -> None:
         for group in page.locator("form fieldset:visible:has(input[type=radio], input[type=checkbox])").all():
             if group.locator("input:checked").count() == 0:
                 group.locator("label").last.click()
-
-
-@pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_the_browser_never_receives_expected_answers(site: Any, visit: Any, task_type: str) -> None:
-    place = site(task_type, attention={"rate": 0.4}, qualification={"questions": made.QUESTIONS})
-    page = visit(place.link())
-    expect(page.get_by_role("button", name="Send my answers")).to_be_visible()
-    asked = page.evaluate("fetch('/api/session').then((reply) => reply.text())")
-    qualify(page)
-    told = page.evaluate("fetch('/api/session').then((reply) => reply.text())")
-    assert '"tasks"' in told
-    for name in (
-        "expected",
-        "planned",
-        "feedback",
-        "role",
-        "check",
-        "system",
-        "systems",
-        "rival",
-        "answer_key",
-        "passed",
-        "group",
-    ):
-        assert f'"{name}"' not in told, name
-    assert re.search(r'"choices": \[[^]]*\]}', asked)
-    everything = asked + told + page.content()
-    keys = {one.key for one in place.service.tasks.by_key.values()}
-    assert not any(key in everything for key in keys)
-
-
-def test_another_persons_task_is_not_shown(site: Any, visit: Any) -> None:
-    place = site("pairwise")
-    page = visit(place.link())
-    task(page)
-    other = visit(place.link("ben"))
-    task(other)
-    theirs = page.evaluate("fetch('/api/session').then((reply) => reply.json()).then((one) => one.batch.tasks[0].id)")
-    other.forgiven = "403"
-    reply = other.evaluate(
-        """async (task) => {
-          const { csrf } = await (await fetch("/api/session")).json();
-          const answer = { choices: { overall: "A" } };
-          const body = JSON.stringify({ answer_id: "12345678", task, answer, seconds: 1 });
-          const headers = { "X-CSRF-Token": csrf, "Content-Type": "application/json" };
-          const sent = await fetch("/api/answers", { method: "POST", body, headers });
-          return [sent.status, (await sent.json()).error.code];
-        }""",
-        theirs,
-    )
-    assert reply == [403, "not_yours"]
 
 
 def test_the_content_security_policy_blocks_injected_code(site: Any, visit: Any) -> None:

@@ -95,27 +95,6 @@ def machine_first(page: Any, *, supported: bool) -> list[str]:
     return ["a" if good == supported else "d"]
 
 
-def test_an_annotator_who_does_not_consent_is_thanked(site: Any, visit: Any) -> None:
-    page = visit(site("pairwise", consent="Do you?").link())
-    page.get_by_role("button", name="I do not agree").click()
-    reach(page, "Thank you for your interest")
-    page.reload()
-    reach(page, "Thank you for your interest")
-    expect(page.locator(".lead")).to_have_text("You did not consent, so you cannot take part in this campaign.")
-    expect(page.get_by_role("link", name="team@example.org")).to_have_attribute("href", "mailto:team@example.org")
-
-
-def test_an_annotator_who_fails_the_training_is_told(site: Any, visit: Any) -> None:
-    place = site("fact_verification", training={"made": 1, "pass_share": 1.0}, assistance={})
-    page = visit(place.link())
-    task(page)
-    press(page, "1", "Enter")
-    expect(page.locator(".feedback.ill")).to_be_visible()
-    press(page, "Enter")
-    reach(page, "Thank you for your interest")
-    expect(page.locator(".lead")).to_contain_text("too few training tasks")
-
-
 def test_a_pair_task_has_one_text_field(site: Any, visit: Any) -> None:
     page = visit(site("pairwise").link())
     task(page)
@@ -148,15 +127,6 @@ def test_a_preview_stores_nothing(site: Any, visit: Any, shot: Any) -> None:
     assert posts == []
     assert place.service.log.last_seq == 0
     assert page.evaluate("localStorage.length") == 0
-
-
-def test_work_needs_a_link(site: Any, visit: Any) -> None:
-    place = site("pairwise")
-    page = visit(f"{place.url}/work")
-    page.forgiven = "401"
-    expect(page.locator("h1")).to_have_text("Open this page with your link")
-    page.goto(f"{place.url}/?token=anna.0000")
-    expect(page.locator("h1")).to_have_text("Open this page with your link")
 
 
 def test_pausing_and_coming_back(site: Any, visit: Any, shot: Any) -> None:

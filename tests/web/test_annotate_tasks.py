@@ -15,10 +15,9 @@ pytestmark = pytest.mark.web
 
 LOOKS = [
     pytest.param({"phone": False, "scheme": "light"}, id="desktop-light"),
-    pytest.param({"phone": False, "scheme": "dark"}, id="desktop-dark"),
-    pytest.param({"phone": True, "scheme": "light"}, id="phone-light"),
     pytest.param({"phone": True, "scheme": "dark"}, id="phone-dark"),
 ]
+in_both_looks = pytest.mark.parametrize("look", LOOKS)
 
 
 def choose(page: Any, legend: str, label: str) -> None:
@@ -48,11 +47,7 @@ def lacks(page: Any, text: str) -> None:
     expect(page.locator(".wanting-text")).to_contain_text(text)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "look" in metafunc.fixturenames:  # keys are the same by day and by night: a light desktop and a dark phone do
-        metafunc.parametrize("look", LOOKS[::3] if "keyboard" in metafunc.function.__name__ else LOOKS)
-
-
+@in_both_looks
 def test_fact_verification_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any) -> None:
     place = site("fact_verification")
     page = begin(place, visit, look)
@@ -80,6 +75,7 @@ def test_fact_verification_by_mouse(site: Any, visit: Any, look: dict[str, Any],
     ]  # fmt: skip
 
 
+@in_both_looks
 def test_fact_verification_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     place = site("fact_verification")
     page = begin(place, visit, look)
@@ -109,6 +105,7 @@ def test_hidden_assistance_is_not_displayed(site: Any, visit: Any) -> None:
     assert sent(place, 1, page)[0]["machine"] is None
 
 
+@in_both_looks
 def test_key_fact_validation_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any) -> None:
     place = site("key_fact_validation")
     page = begin(place, visit, look)
@@ -135,6 +132,7 @@ def test_key_fact_validation_by_mouse(site: Any, visit: Any, look: dict[str, Any
     ]
 
 
+@in_both_looks
 def test_key_fact_validation_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     place = site("key_fact_validation")
     page = begin(place, visit, look)
@@ -148,6 +146,7 @@ def test_key_fact_validation_by_keyboard(site: Any, visit: Any, look: dict[str, 
     ]  # fmt: skip
 
 
+@in_both_looks
 def test_key_fact_alignment_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any) -> None:
     place = site("key_fact_alignment")
     page = begin(place, visit, look)
@@ -169,6 +168,7 @@ def test_key_fact_alignment_by_mouse(site: Any, visit: Any, look: dict[str, Any]
     ]  # fmt: skip
 
 
+@in_both_looks
 def test_key_fact_alignment_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     place = site("key_fact_alignment")
     page = begin(place, visit, look)
@@ -179,6 +179,7 @@ def test_key_fact_alignment_by_keyboard(site: Any, visit: Any, look: dict[str, A
     assert [one["sentences"] for one in sent(place, 2, page)] == [[1, 2], []]
 
 
+@in_both_looks
 def test_rating_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any) -> None:
     place = site("rating", aspects=["coherence", "coverage"])
     page = begin(place, visit, look)
@@ -199,6 +200,7 @@ def test_rating_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any)
     assert answer["best"] == systems[1]
 
 
+@in_both_looks
 def test_rating_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     place = site("rating", aspects=["coherence", "coverage"])
     page = begin(place, visit, look)
@@ -213,6 +215,7 @@ def test_rating_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None
     assert answer["best"] == systems[2]
 
 
+@in_both_looks
 def test_pairwise_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any) -> None:
     place = site("pairwise", aspects=["coverage", "fluency"])
     page = begin(place, visit, look)
@@ -228,6 +231,7 @@ def test_pairwise_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: An
     assert answer["reason"] == "Says more."
 
 
+@in_both_looks
 def test_pairwise_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     place = site("pairwise", aspects=["coverage", "fluency"], ties=False)
     page = begin(place, visit, look)
@@ -310,6 +314,7 @@ def drag(page: Any, first: str, last: str) -> None:
     page.mouse.up()
 
 
+@in_both_looks
 def test_spans_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     place = site("span_highlighting")
     page = begin(place, visit, look)

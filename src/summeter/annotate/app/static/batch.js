@@ -99,20 +99,20 @@ export class Batch {
     this.work.refresh();
   }
 
-  // The page after the last task, from which all answers can still be changed.
   past() {
+    const finish = button(t("batch.finish"), () => this.finish(finish), { class: "main" });
+    this.ending(t("batch.done"), finish, el("p", { text: t("batch.done_text") }));
+  }
+
+  // Shows the page after the last task, from which all answers can still be changed. `go` is its main button.
+  ending(title, go, text = null) {
+    const { tasks } = this.batch;
+    const undo = this.work.sent === undefined ? null : button(`${t("batch.undo")} `, () => this.work.undo(), { class: "plain" });
+    undo?.append(key("u"));
     this.work.at = -1;
     this.keys.use("task", [{ keys: ["u"], does: t("keys.undo"), act: () => this.work.undo() }]);
-    const said = el("p", { class: "lead", id: "finish-said" });
-    const finish = el("button", { type: "button", class: "main", on: { click: () => this.finish(finish) } }, t("batch.finish"));
-    this.shell.show(
-      t("batch.done"),
-      said,
-      el("p", { text: t("batch.done_text") }),
-      this.work.list(),
-      el("p", { class: "row" }, finish, this.work.sent === undefined ? null : el("button", { type: "button", class: "plain", on: { click: () => this.work.undo() } }, `${t("batch.undo")} `, key("u"))),
-    );
-    this.shell.place(0, this.batch.tasks.length, this.batch.tasks.length, t("page.answered_in_batch"));
+    this.shell.show(title, el("p", { class: "lead", id: "finish-said" }), text, tasks.length ? this.work.list() : null, el("p", { class: "row" }, go, undo));
+    this.shell.place(0, tasks.length, tasks.length, this.work.what);
     this.refresh();
   }
 
@@ -144,9 +144,8 @@ export class Batch {
     const answered = this.batch.tasks.filter((task) => this.answerOf(task) !== null).length;
     const open = this.batch.tasks.length - answered;
     const waiting = this.app.outbox.waiting().length;
-    const dialog = el(
-      "dialog", { class: "dialog", "aria-labelledby": "pause-title" },
-      el("h2", { id: "pause-title", text: t("pause.title") }),
+    const dialog = show(
+      t("pause.title"),
       el("p", { text: t("pause.text", { n: answered, total: this.batch.tasks.length }) }),
       waiting ? el("p", { class: "alarm", text: t("pause.waiting", { n: waiting }) }) : null,
       left === null ? null : el("p", { text: t("pause.kept", { time: minutes(left) }) }),
@@ -154,28 +153,26 @@ export class Batch {
         button(t("pause.go_on"), () => dialog.close(), { class: "main", autofocus: true }),
         open ? button(t("pause.give_back", { n: open }), () => { dialog.close(); this.giveBack(open); }, { class: "plain" }) : null),
     );
-    show(dialog);
   }
 
   giveBack(open) {
-    const dialog = el(
-      "dialog", { class: "dialog", "aria-labelledby": "back-title" },
-      el("h2", { id: "back-title", text: t("return.title", { n: open }) }),
+    const give = async () => {
+      dialog.close();
+      try {
+        await this.app.outbox.empty();
+        await this.app.insist("/api/return", {});
+        await this.app.reload();
+        this.app.shell.notice("returned", t("notice.returned", { n: open }));
+      } catch (error) {
+        this.app.failed(error);
+      }
+    };
+    const dialog = show(
+      t("return.title", { n: open }),
       el("p", { text: t("return.text") }),
       el("div", { class: "row end" },
         button(t("return.keep"), () => dialog.close(), { class: "main", autofocus: true }),
-        button(t("return.give"), async () => {
-          dialog.close();
-          try {
-            await this.app.outbox.empty();
-            await this.app.insist("/api/return", {});
-            await this.app.reload();
-            this.app.shell.notice("returned", t("notice.returned", { n: open }));
-          } catch (error) {
-            this.app.failed(error);
-          }
-        }, { class: "plain" })),
+        button(t("return.give"), give, { class: "plain" })),
     );
-    show(dialog);
   }
 }

@@ -1,5 +1,5 @@
 // The batch of an adjudicator: the tasks on which annotators disagree. It stays open, and answers can always be replaced.
-import { button, el, key } from "./dom.js";
+import { button } from "./dom.js";
 import { Batch } from "./batch.js";
 import { t } from "./strings.js";
 
@@ -28,17 +28,7 @@ export class Disputes extends Batch {
   }
 
   past() {
-    this.work.at = -1;
-    this.keys.use("task", [{ keys: ["u"], does: t("keys.undo"), act: () => this.work.undo() }]);
-    const count = this.batch.tasks.length;
-    this.shell.show(
-      t("adjudicate.done"),
-      el("p", { class: "lead", id: "finish-said" }),
-      count ? this.work.list() : null,
-      el("p", { class: "row" }, button(t("adjudicate.more"), () => this.app.reload({ force: true }).catch((error) => this.app.failed(error)), { class: "main" }),
-        this.work.sent === undefined ? null : el("button", { type: "button", class: "plain", on: { click: () => this.work.undo() } }, `${t("batch.undo")} `, key("u"))),
-    );
-    this.shell.place(0, count, count, t("adjudicate.counted"));
-    this.refresh();
+    const again = () => this.app.reload({ force: true }).catch((error) => this.app.failed(error));
+    this.ending(t("adjudicate.done"), button(t("adjudicate.more"), again, { class: "main" }));
   }
 }

@@ -1,5 +1,5 @@
 // Single-key shortcuts. They never work in text fields, are listed by `?`, and can be switched off.
-import { button, el, key } from "./dom.js";
+import { button, el, fresh } from "./dom.js";
 import { t } from "./strings.js";
 
 // On other keyboard layouts, the key at the same position counts.
@@ -25,6 +25,10 @@ export class Keys {
     if (list.length) this.layers.push({ name, list });
   }
 
+  known() {
+    return [...this.layers].reverse().flatMap(({ list }) => list);
+  }
+
   pressed(event) {
     // Some keyboards need AltGr or Option to type a bracket.
     const typed = event.getModifierState("AltGraph") || (event.altKey && "[]".includes(event.key));
@@ -43,43 +47,32 @@ export class Keys {
   }
 
   run(name, event) {
-    for (const { list } of [...this.layers].reverse()) {
-      for (const one of list) {
-        if (!one.keys.includes(name) || one.act(event, name) === false) continue;
-        event.preventDefault();
-        return;
-      }
-    }
+    if (this.known().some((one) => one.keys.includes(name) && one.act(event, name) !== false)) event.preventDefault();
   }
 
   help() {
-    const rows = [];
-    for (const { list } of [...this.layers].reverse()) {
-      for (const one of list) {
-        if (!one.does) continue;
-        const names = one.shown ?? one.keys;
-        rows.push(el("div", null, el("dt", null, ...names.map((name) => el("kbd", { dir: "ltr", text: name }))), el("dd", { text: one.does })));
-      }
-    }
+    const rows = this.known().map(({ shown, keys, does }) => el(
+      "div", null, el("dt", null, ...(shown ?? keys).map((name) => el("kbd", { dir: "ltr", text: name }))), el("dd", { text: does }),
+    ));
     const box = el("input", { type: "checkbox", checked: this.on });
     box.addEventListener("change", () => {
       this.on = box.checked;
       this.keep.set("shortcuts", this.on);
     });
-    const dialog = el(
-      "dialog", { class: "dialog", "aria-labelledby": "help-title" },
-      el("h2", { id: "help-title", text: t("keys.title") }),
+    const dialog = show(
+      t("keys.title"),
       el("p", { class: "muted", text: t("keys.note") }),
       el("dl", { class: "keys" }, ...rows),
       el("label", { class: "switch" }, box, t("keys.use")),
       el("p", { class: "row end" }, button(t("keys.close"), () => dialog.close(), { class: "main", autofocus: true })),
     );
-    show(dialog);
   }
 }
 
 // Opens a modal dialog. When it closes, it is removed and the focus is restored.
-export function show(dialog) {
+export function show(title, ...nodes) {
+  const id = fresh("title");
+  const dialog = el("dialog", { class: "dialog", "aria-labelledby": id }, el("h2", { id, text: title }), ...nodes);
   const before = document.activeElement;
   document.body.append(dialog);
   dialog.addEventListener("close", () => {
@@ -88,4 +81,5 @@ export function show(dialog) {
   });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.showModal();
+  return dialog;
 }

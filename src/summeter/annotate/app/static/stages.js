@@ -109,12 +109,6 @@ export class Training {
     return this.done.has(task.id) ? task.answer : null;
   }
 
-  waits() {
-    return false;
-  }
-
-  opened() {}
-
   async send(task, answer, seconds) {
     try {
       const reply = await this.app.insist("/api/training", { answer_id: newId(), task: task.id, answer, seconds });
@@ -182,12 +176,6 @@ export class Preview {
   answerOf() {
     return null;
   }
-
-  waits() {
-    return false;
-  }
-
-  opened() {}
 }
 
 export function done(app) {

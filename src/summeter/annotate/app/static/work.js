@@ -8,7 +8,7 @@ import { backwards, number, t } from "./strings.js";
 const IDLE = 60000;
 
 export class Work {
-  // `host` provides app, shell, keys, drafts; answerOf(task), waits(task), opened(task), send(task, answer, seconds), and past(), which
+  // `host` provides app, shell, keys, drafts; answerOf(task), send(task, answer, seconds), optionally waits(task) and opened(task), and past(), which
   // shows the page after the last task. `what` names the counted answers; `verb` is the key of the text of the send button.
   constructor(host, { tasks, documents, what, verb, back = true, frozen = null }) {
     Object.assign(this, { host, tasks, documents, what, verb, back, frozen, at: -1, state: null, seconds: 0, awake: Date.now(), busy: false });
@@ -64,7 +64,7 @@ export class Work {
     this.seconds = draft?.seconds ?? 0;
     this.state = { ...this.questions.blank(), ...(this.host.answerOf(task) ?? {}), ...(draft?.state ?? {}) };
     this.draw();
-    this.host.opened(task);
+    this.host.opened?.(task);
     return true;
   }
 
@@ -126,7 +126,7 @@ export class Work {
   earlier() {
     const { host, task } = this;
     if (host.answerOf(task) === null) return null;
-    return el("p", { class: "earlier" }, ...(host.earlier?.(task) ?? [host.waits(task) ? t("work.unsent") : t("work.saved")]));
+    return el("p", { class: "earlier" }, ...(host.earlier?.(task) ?? [host.waits?.(task) ? t("work.unsent") : t("work.saved")]));
   }
 
   turning() {
@@ -138,8 +138,8 @@ export class Work {
   list() {
     const items = this.tasks.map((task, at) => {
       const done = this.host.answerOf(task) !== null;
-      const state = this.host.waits(task) ? "unsent" : done ? "answered" : "open";
-      const names = ["dot", done && "done", this.host.waits(task) && "unsent", at === this.at && "here"].filter(Boolean).join(" ");
+      const state = this.host.waits?.(task) ? "unsent" : done ? "answered" : "open";
+      const names = ["dot", done && "done", this.host.waits?.(task) && "unsent", at === this.at && "here"].filter(Boolean).join(" ");
       return el("li", null, button(number(at + 1), () => this.visit(at), {
         class: names, "aria-label": t(`work.task_${state}`, { n: at + 1 }), "aria-current": at === this.at ? "true" : null,
       }));
