@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -30,12 +30,12 @@ NOW = 1_700_000_000_000
 MINUTE = HOUR // 60
 
 
-def answered(*ages: float) -> State:
+def answered(*ages: int) -> State:
     """Return the state of a campaign of 40 tasks whose first tasks were answered the given minutes ago."""
     state = State([f"t{number}" for number in range(40)], 1, HOUR)
     events = [("joined", None, NOW - 9 * DAY, {"platform": "local", "id": "anna"})]
     for number, age in enumerate(ages):
-        at = NOW - round(age * MINUTE)
+        at = NOW - age * MINUTE
         events.append(("assigned", f"t{number}", at, {"check": False}))
         events.append(("answered", f"t{number}", at, {"answer": {}, "seconds": 1.0, "passed": None}))
     for seq, (kind, task, at, data) in enumerate(events, 1):
@@ -43,33 +43,25 @@ def answered(*ages: float) -> State:
     return state
 
 
-def test_expected_end_from_the_pace_since_the_first_answer() -> None:
-    # 10 answers in 2 hours are 5 an hour; the 30 that are left take 6 hours.
-    found = expected_end(answered(*range(120, 20, -10)), 40, NOW)
-    assert (found["at"], found["pace"], found["left"]) == (NOW + 6 * HOUR, 5.0, 30)
-    assert found["how"] == "at the pace since the first answer: 10 answers, 5.0 per hour; 30 left"
-
-
-def test_expected_end_from_the_pace_of_the_last_day() -> None:
-    # 8 answers of two days ago say nothing of today's pace: 12 in 24 hours, and 20 are left.
-    found = expected_end(answered(*[2 * 24 * 60] * 8, *range(1200, 0, -100)), 40, NOW)
-    assert (found["pace"], found["at"]) == (0.5, NOW + 40 * HOUR)
-    assert "of the last 24 hours: 12 answers" in found["how"]
-
-
 @pytest.mark.parametrize(
-    ("ages", "how"),
+    ("ages", "hours", "pace", "how"),
     [
-        ((), "not known yet: 0 answers in the last 24 hours, but an estimate needs 10"),
-        ((3000.0,) * 15, "not known yet: 0 answers in the last 24 hours, but an estimate needs 10"),
-        ((60.0,), "not known yet: 1 answer in the last 24 hours, but an estimate needs 10"),
-        ((9.0,) * 20, "not known yet: the first answer came less than 10 minutes ago"),
-        ((60.0,) * 40, "all tasks are complete"),
+        # 10 answers in 2 hours are 5 an hour; the 30 that are left take 6 hours.
+        (range(120, 20, -10), 6, 5.0, "at the pace since the first answer: 10 answers, 5.0 per hour; 30 left"),
+        # 8 answers of two days ago say nothing of today's pace: 12 in 24 hours, and 20 are left.
+        ([2 * 24 * 60] * 8 + [*range(1200, 0, -100)], 40, 0.5,
+         "at the pace of the last 24 hours: 12 answers, 0.5 per hour; 20 left"),
+        ((), None, None, "not known yet: 0 answers in the last 24 hours, but an estimate needs 10"),
+        ((3000,) * 15, None, None, "not known yet: 0 answers in the last 24 hours, but an estimate needs 10"),
+        ((60,), None, None, "not known yet: 1 answer in the last 24 hours, but an estimate needs 10"),
+        ((9,) * 20, None, None, "not known yet: the first answer came less than 10 minutes ago"),
+        ((60,) * 40, None, None, "all tasks are complete"),
     ],
-)
-def test_expected_end_is_unknown(ages: tuple[float, ...], how: str) -> None:
+)  # fmt: skip
+def test_expected_end(ages: Sequence[int], hours: int | None, pace: float | None, how: str) -> None:
     found = expected_end(answered(*ages), 40, NOW)
-    assert (found["at"], found["how"]) == (None, how)
+    at = None if hours is None else NOW + hours * HOUR
+    assert found == {"at": at, "pace": pace, "left": 40 - len(ages), "how": how}
 
 
 def disputed(service: CampaignService) -> None:

@@ -141,26 +141,19 @@ def judgments_of_kind(data: Any, who: set[str]) -> list[Any]:
     return [one for one in data.judgments("human.raw") if one.judge in who and one.aspect == "tone"]
 
 
-def test_numeric_coefficients_refuse_names(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, questions=[TONE, SURE], batch={"size": 20})
-    with CampaignService(folder) as service:
-        simulate(service, crowd(folder, [Profile()] * 3, Gold(seed=3), seed=2))
-        study = agree(dataset_of(service), coefficients=("alpha_ordinal", "alpha_masi"), resamples=0)
-    rows = {(row.aspect, row.statistic): row for row in study}
-    assert rows["tone", "alpha_ordinal"].value is None
-    assert rows["tone", "alpha_ordinal"].reason == "alpha_ordinal needs numbers, but these votes are categories"
-    assert rows["sure", "alpha_ordinal"].value is not None
-    assert rows["sure", "alpha_masi"].reason is not None
-
-
 def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
-    """Dataset summaries contain scales and labels, but no choices or texts."""
+    """Dataset summaries and numeric coefficients contain scales and labels, but no choices or texts."""
     questions = [TONE, SURE, FLAWS, {**HOW, "when": {}}]
     with CampaignService(made.make(tmp_path, questions=questions, batch={"size": 20})) as service:
         simulate(service, crowd(service.folder, [Profile()] * 3, Gold(seed=3), seed=2))
         data = dataset_of(service)
     assert {row.aspect for row in card(gold=data, resamples=0) if row.aspect} == {"faithfulness", "sure"}
     assert {one.aspect for one in data.judgments("human.raw")} >= {"tone", "flaws", "how", "sure"}
+    study = agree(data, coefficients=("alpha_ordinal", "alpha_masi"), resamples=0)
+    rows = {(row.aspect, row.statistic): row for row in study}
+    assert (rows["tone", "alpha_ordinal"].value, rows["sure", "alpha_masi"].value) == (None, None)
+    assert rows["tone", "alpha_ordinal"].reason == "alpha_ordinal needs numbers, but these votes are categories"
+    assert rows["sure", "alpha_ordinal"].value is not None
 
 
 def test_values_of_scales() -> None:
