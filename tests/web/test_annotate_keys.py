@@ -16,7 +16,7 @@ from web.steps import begins, expect, fits, heading, moving_on, press, sent, tas
 
 pytestmark = pytest.mark.web
 
-STEPS = 30
+STEPS = 20
 TYPES = [f"type {number}" for number in range(1, 10)]
 QUESTIONS: list[dict[str, Any]] = [
     {"name": "worth", "question": "Worth it?", "type": "scale", "scale": {"low": -2, "high": 2}},
@@ -155,7 +155,7 @@ def test_a_narrow_page_displays_keys_once_a_key_is_pressed(site: Any, visit: Any
     fits(page)
 
 
-WALKS = 50
+WALKS = 25
 
 
 def many_rows(example: Path) -> list[dict[str, Any]]:
