@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from annotate import campaigns as made
 from annotate.test_cli import run
-from annotate.test_server import Client, enter, serve
 
-from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks import task_type_named
 from summeter.data.dataset import load
 from summeter.records import UsageError
@@ -37,30 +34,6 @@ def test_a_custom_task_type_from_campaign_file_to_judgments(tmp_path: Path, caps
     assert len(data.judgments("human.raw")) == 36
     assert len(data.judgments("human.merged")) == 12
     assert data.judgments("human.adjudicated")[0].label == 1
-
-
-def test_a_custom_task_type_is_served_and_answered(tmp_path: Path) -> None:
-    folder = made.make(tmp_path, made.rows(2, 2), task_type=OWN, attention={"rate": 0})
-
-    async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
-        client = browser()
-        head = await enter(client, folder, "anna")
-        page = await (await client.get("/work")).text()
-        assert 'data-task-type="headline"' in page
-        form = (await (await client.get("/api/session")).json())["form"]
-        assert (form["title"], form["script"]) == ("Could this stand as a headline?", False)
-        assert [(question["name"], question["type"]) for question in form["questions"]] == [("fits", "yes_no")]
-        assert (await client.get("/static/task.js")).status == 404
-        batch = (await (await client.post("/api/batch", json={}, headers=head)).json())["batch"]
-        task = batch["tasks"][0]
-        answer = made.body(task, {"values": {"fits": False}}, seconds=4)
-        assert (await client.post("/api/answers", json=answer, headers=head)).status == 200
-        wrong = {**answer, "answer_id": made.answer_id(), "answer": {"values": {"fits": "yes"}}}
-        reply = await client.post("/api/answers", json=wrong, headers=head)
-        assert (await reply.json())["error"]["field"] == "answer.values.fits"
-        assert [one.answer.values["fits"] for one in service.state.people["anna"].answers.values()] == [False]
-
-    serve(folder, body)
 
 
 def test_invalid_task_types_are_refused() -> None:

@@ -171,7 +171,8 @@ def test_paths_are_confined_and_responses_have_security_headers(tmp_path: Path) 
 
     async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
         client = browser()
-        for path in ("/", "/nothing", "/api/nothing", "/api/session", "/static/", "/static/none.js", "/admin",
+        for path in ("/", "/nothing", "/api/nothing", "/api/session", "/static/", "/static/none.js", "/static/task.js",
+                     "/admin",
                      "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2f..%2fdesk.py",
                      "/static//etc/passwd", "/static/%00", "/static/....//server.py",
                      "/static/../../../../keys.json"):  # fmt: skip

@@ -22,7 +22,7 @@ from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import Task
 from summeter.data.dataset import load, save
 from summeter.meta import agree
-from summeter.records import Judgment, SummeterError, Target, UsageError
+from summeter.records import Judgment, Target, UsageError
 
 STAGES: dict[str, Any] = {
     "consent": "May we?", "instructions": "Read.", "training": {"made": 2},
@@ -121,13 +121,6 @@ def test_too_few_accounts_are_refused(tmp_path: Path) -> None:
         crowd(folder, [crowds.GOOD] * 5, Gold())
 
 
-def test_crowd_platforms_get_generated_ids(tmp_path: Path) -> None:
-    folder = crowds.done(tmp_path, [crowds.GOOD] * 2, platform={"name": "prolific"}, answers_per_item=2)
-    with CampaignService(folder, readonly=True) as service:
-        assert all(one.simulated for one in service.state.people.values())
-        assert all(len(one.counted) == 2 for one in service.state.items.values())
-
-
 @pytest.mark.parametrize("platform", ["local", "prolific", "mturk"])
 def test_simulation_over_an_unreliable_network(platform: str, tmp_path: Path) -> None:
     plan = None if platform == "local" else {"name": platform}
@@ -148,13 +141,3 @@ def test_simulation_over_an_unreliable_network(platform: str, tmp_path: Path) ->
         assert answered == network.acknowledged
         assert network.lost > 0
         assert all(len(one.counted) == 2 for one in service.state.items.values())
-
-
-def test_an_unreachable_server_is_reported(tmp_path: Path) -> None:
-    folder = made.make(tmp_path)
-    with pytest.raises(SummeterError, match="is the campaign served there"):
-        asyncio.run(
-            simulate_over_http(
-                "http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Gold()), Network(patience=0.0, pause=0.0)
-            )
-        )
