@@ -91,7 +91,10 @@ class Admin:
     """
 
     def __init__(self, service: CampaignService, page: Page) -> None:
-        self.service, self.page, self.reader = service, page, Reader(service)
+        self.service, self.page = service, page
+        self._reader: CampaignService | None = None
+        self._lock = threading.RLock()
+        self._known: dict[Callable[[CampaignService], Any], tuple[int, Any]] = {}
         self._token, self._same = service.folder.keys["admin"], service.names.same
         self.cookie = service.names.mark("admin-cookie", self._token)
         self.csrf = service.names.csrf(self.cookie)
@@ -148,7 +151,7 @@ class Admin:
             outcomes = (f"{count} {name.replace('_', ' ')}" for name, count in now["outcomes"].items())
             return {
                 "now": now,
-                "agreement": self.reader.cached(_agreement),
+                "agreement": self.cached(_agreement),
                 "in_words": in_words,
                 "people": [*known, *(row for row in rows if value(row) is None)],
                 "columns": [*columns],
@@ -198,7 +201,7 @@ class Admin:
             from summeter.annotate.analysis.annotator import FILTERS, SHOWN, annotator_page
             from summeter.annotate.analysis.quality import annotator_statistics
 
-            rows = self.reader.cached(annotator_statistics)
+            rows = self.cached(annotator_statistics)
             return {
                 "one": annotator_page(service, rows, name, only=only, begin=int(begin)),
                 "only": only,
@@ -253,7 +256,7 @@ class Admin:
                 raise web.HTTPNotFound
             return file.suffix, content_of(service, name)
 
-        suffix, data = await asyncio.to_thread(self.reader.read, content)
+        suffix, data = await asyncio.to_thread(self.read, content)
         file = f"{self.service.campaign.name}-{name}{suffix}"
         return web.Response(
             body=data,
@@ -261,8 +264,33 @@ class Admin:
             headers={"Content-Disposition": f'attachment; filename="{file}"'},
         )
 
+    def cached(self, query: Callable[[CampaignService], R]) -> R:
+        """Return the result of a query, which is kept until the log grows."""
+
+        def look(service: CampaignService) -> R:
+            if query not in self._known or self._known[query][0] != service.log.last_seq:
+                self._known[query] = service.log.last_seq, query(service)
+            return cast("R", self._known[query][1])
+
+        return self.read(look)
+
+    def read(self, query: Callable[[CampaignService], R]) -> R:
+        """Return the result of a query on the current log, which is read by a service that runs one query at a time."""
+        with self._lock:
+            if self._reader is None:
+                self._reader = CampaignService(self.service.folder, readonly=True)
+            self._reader.log.refresh()
+            return query(self._reader)
+
     async def close(self, _: web.Application) -> None:
-        await asyncio.to_thread(self.reader.close)
+        """Close the log after the current query."""
+
+        def end() -> None:
+            with self._lock:
+                if self._reader is not None:
+                    self._reader.close()
+
+        await asyncio.to_thread(end)
 
     async def _live(
         self, request: web.Request, template: str, values: Callable[[CampaignService], Json], *, minutely: bool = False
@@ -286,44 +314,10 @@ class Admin:
             }
             return tag, self.page(template, more={**more, "money": _money, **values(service)})
 
-        tag, page = await asyncio.to_thread(self.reader.read, draw)
+        tag, page = await asyncio.to_thread(self.read, draw)
         response = web.Response(status=304) if page is None else page
         response.headers["ETag"] = tag
         return response
-
-
-class Reader:
-    """A read-only service on the same log, which executes one query at a time."""
-
-    def __init__(self, service: CampaignService) -> None:
-        self._main = service
-        self._service: CampaignService | None = None
-        self._lock = threading.RLock()
-        self._known: dict[Callable[[CampaignService], Any], tuple[int, Any]] = {}
-
-    def cached(self, query: Callable[[CampaignService], R]) -> R:
-        """Return the result of a query, which is kept until the log grows."""
-
-        def look(service: CampaignService) -> R:
-            if query not in self._known or self._known[query][0] != service.log.last_seq:
-                self._known[query] = service.log.last_seq, query(service)
-            return cast("R", self._known[query][1])
-
-        return self.read(look)
-
-    def read(self, query: Callable[[CampaignService], R]) -> R:
-        """Return the result of a query on the current log."""
-        with self._lock:
-            if self._service is None:
-                self._service = CampaignService(self._main.folder, readonly=True)
-            self._service.log.refresh()
-            return query(self._service)
-
-    def close(self) -> None:
-        """Close the log."""
-        with self._lock:
-            if self._service is not None:
-                self._service.close()
 
 
 def _agreement(service: CampaignService) -> list[Row]:
