@@ -18,6 +18,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks import task_type_named
 from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.simulation import Gold
+from summeter.data.dataset import Dataset, save
 
 TASK_TYPES = (
     "fact_verification",
@@ -58,15 +59,19 @@ def rows(documents: int = 3, systems: int = 2, sentences: int = 2) -> list[dict[
     return made
 
 
-def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) -> CampaignFolder:
-    """Build a campaign under `folder`; `plan` are fields of the campaign file.
+def make(folder: Path, data: list[dict[str, Any]] | Dataset | None = None, **plan: Any) -> CampaignFolder:
+    """Build a campaign of rows or a dataset under `folder`; `plan` are fields of the campaign file.
 
     The secrets are the same for every campaign, so that pseudonyms, and with them the assignment, are reproducible.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(one) for one in (rows() if data is None else data)]
-    (folder / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     given = {"name": "made", "task_type": "fact_verification", "data": "data.jsonl"} | plan
+    if isinstance(data, Dataset):
+        save(data, folder / "dataset")
+        given["data"] = "dataset"
+    else:
+        lines = [json.dumps(one) for one in (rows() if data is None else data)]
+        (folder / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     if given.get("platform") is None:
         given["platform"] = {"name": "local", "accounts": ["anna", "ben", "cleo", "dora"]}
     (folder / "plan.yaml").write_text(json.dumps(given), encoding="utf-8")

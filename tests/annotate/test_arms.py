@@ -3,68 +3,45 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.annotate.campaigns import make, rows
+from annotate import campaigns as made
+from annotate import crowds
 
 from summeter.annotate.analysis.arms import arm_names, arms, table
-from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.cli.main import main
-from summeter.data.dataset import load, save
 from summeter.meta.results import Study
-from summeter.records import Judgment, Target, UsageError
+from summeter.records import Judgment, UsageError
 
 SHOWN = ("nothing", "verdict", "verdict_and_reason")
-DATA = rows(8, 2, 3)
-
-
-def machine(*, flagged: int = 3) -> list[Judgment]:
-    """Verdicts that flag one sentence in `flagged`, with reasons."""
-    data = load(DATA)
-    verdicts = []
-    for place, (summary, index) in enumerate((summary, index) for summary in data.summaries for index in range(3)):
-        target = Target(document_id=summary.document_id, system=summary.system, unit="sentence", index=index)
-        label = int(place % flagged != 0)
-        about = {"aspect": "faithfulness", "judge": "machine", "signature": "machine|v:1"}
-        verdicts.append(Judgment(target=target, **about, label=label, value=float(label), reason=f"Because {place}."))
-    return verdicts
+DATA = made.rows(8, 2, 3)
+FIELDS: dict[str, Any] = {
+    "platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]},
+    "attention": {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"},
+}
 
 
 def folder(place: Path, show: str, **plan: Any) -> CampaignFolder:
-    save(load(DATA).with_judgments("machine", machine()), place / "dataset")
-    given = {
-        "name": show.replace("_", "-"),
-        "task_type": "fact_verification",
-        "data": "dataset",
-        "platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]},
-        "attention": {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"},
-        "assistance": {"machine": {"set": "machine", "show": show}},
-        **plan,
-    }
-    (place / "plan.yaml").write_text(json.dumps(given))
-    return CampaignFolder(build(place / "plan.yaml", place / "campaign"))
+    """Build an arm whose machine flags one sentence in three."""
+    return crowds.assisted(place, DATA, lambda at: int(at % 3 != 0), show=show, **{**FIELDS, **plan})
 
 
 def study(tmp_path: Path, profile: Profile, shown: tuple[str, ...] = SHOWN) -> Study:
     """Run arms with three annotators each, for whom every sentence is supported."""
-    services = []
-    for show in shown:
-        made = folder(tmp_path / show, show)
-        truth = Gold([judgment.model_copy(update={"label": 1, "value": 1.0}) for judgment in machine()], seed=3)
-        service = CampaignService(made)
-        simulate(service, crowd(made, [profile] * 3, truth, seed=5), seed=5)
-        services.append(service)
-    try:
-        return arms(arm_names(services), resamples=200)
-    finally:
+    with ExitStack() as stack:
+        services = [stack.enter_context(CampaignService(folder(tmp_path / show, show))) for show in shown]
         for service in services:
-            service.close()
+            about = {"aspect": "faithfulness", "judge": "people", "signature": "g|v:1", "label": 1}
+            truth = Gold([Judgment(target=task.target("sentence"), **about) for task in service.tasks.work], seed=3)
+            simulate(service, crowd(service.folder, [profile] * 3, truth, seed=5), seed=5)
+        return arms(arm_names(services), resamples=200)
 
 
 def value(result: Study, statistic: str, arm: str) -> float:
@@ -114,9 +91,8 @@ def run(*words: str) -> Any:
 
 def test_the_command_prints_one_column_per_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for show in SHOWN[:2]:
-        made = folder(tmp_path / show, show)
-        with CampaignService(made) as service:
-            simulate(service, crowd(made, [Profile()] * 3, Gold(seed=1)))
+        with CampaignService(folder(tmp_path / show, show)) as service:
+            simulate(service, crowd(service.folder, [Profile()] * 3, Gold(seed=1)))
     folders = [str(tmp_path / show / "campaign") for show in SHOWN[:2]]
     assert run(*folders) == 0
     assert "overturned errors" in capsys.readouterr().out
@@ -127,7 +103,7 @@ def test_the_command_prints_one_column_per_arm(tmp_path: Path, capsys: pytest.Ca
 
 def test_incomparable_arms_are_refused(tmp_path: Path) -> None:
     one, other = folder(tmp_path / "a", "verdict"), folder(tmp_path / "b", "nothing", select={"limit": 2})
-    bare = make(tmp_path / "c", DATA)
+    bare = made.make(tmp_path / "c", DATA)
     with CampaignService(one) as first, CampaignService(other) as second, CampaignService(bare) as third:
         with pytest.raises(UsageError, match="two campaigns or more"):
             arms(arm_names([first]))
@@ -141,4 +117,4 @@ def test_incomparable_arms_are_refused(tmp_path: Path) -> None:
 
 def test_missing_or_ambiguous_sources_of_verdicts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no judgment set 'machin'"):
-        make(tmp_path / "a", DATA, assistance={"machine": {"set": "machin"}})
+        made.make(tmp_path / "a", DATA, assistance={"machine": {"set": "machin"}})

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 from annotate import campaigns as made
+from annotate import crowds
 from data.hub_cache import fill
 from report import fake_runs
 
-from summeter.annotate.campaign.assistance import Similarity, decided, top, verdicts_of
-from summeter.annotate.campaign.build import build, tasks_of
-from summeter.annotate.campaign.folder import CampaignFolder, read_campaign
+from summeter.annotate.campaign.assistance import Similarity, decided, top
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Names, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
@@ -173,34 +174,16 @@ def test_tasks_and_checks_have_machine_verdicts_of_a_run(tmp_path: Path) -> None
             )
 
 
-@pytest.mark.parametrize("task_type", ["fact_verification", "key_fact_validation", "key_fact_alignment"])
-def test_the_reason_in_a_check_is_about_its_text(
-    task_type: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-
-    folder = made.make(tmp_path, made.rows(6, 2, 3), task_type=task_type, attention={"rate": 0.5})
-    unit, aspect = (
-        ("sentence", "faithfulness") if task_type == "fact_verification" else ("key_fact", "key_fact_validity")
-    )
-    aspect = "completeness" if task_type == "key_fact_alignment" else aspect
-    said = []
-    for number, task in enumerate(folder.tasks.work):
-        target = Target(document_id=task.document_id, system=task.system or "s0", unit=unit, index=task.index)
-        text = str(task.body.get("sentence") or task.body["key_fact"])
-        said.append(Judgment(target=target, aspect=aspect, judge="m", signature="m|v:1", value=float(number % 2),
-                             label=number % 2, reason=f"<{text}> was looked at"))  # fmt: skip
-    monkeypatch.setattr("summeter.annotate.campaign.build.read_verdicts", lambda *_: verdicts_of(said))
-    plan = {"name": "m", "task_type": task_type, "data": "data.jsonl", "attention": {"rate": 0.5},
-            "assistance": {"machine": {"run": "run"}}}  # fmt: skip
-    (tmp_path / "helped.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
-    tasks, _ = tasks_of(read_campaign(tmp_path / "helped.yaml"), tmp_path / "helped.yaml")
-    checks = [one for one in tasks if one.role == "check"]
-    assert checks
-    for one in checks:
-        text = str(one.body.get("sentence") or one.body["key_fact"])
-        assert text.rstrip(".") in (one.assistance or {})["machine"]["reason"]
-    if task_type == "fact_verification":  # a foreign sentence with a verdict of the wanted side is found each time
-        assert all("was looked at" in (one.assistance or {})["machine"]["reason"] for one in checks)
+@pytest.mark.parametrize("task_type", crowds.ASPECTS)
+def test_the_reason_in_a_check_is_about_its_text(task_type: str, tmp_path: Path) -> None:
+    data = made.rows(6, 2, 3)
+    folder = crowds.assisted(tmp_path, data, lambda at: at % 2, task_type=task_type, attention={"rate": 0.5})
+    assert folder.tasks.checks
+    for one in folder.tasks.checks:
+        text, reason = str(one.body.get("sentence") or one.body["key_fact"]), (one.machine or {})["reason"]
+        assert text.rstrip(".") in reason
+        # A foreign sentence with a verdict of the wanted side is found each time.
+        assert task_type != "fact_verification" or "was looked at" in reason
 
 
 def test_checks_use_the_campaigns_templates_in_turn(tmp_path: Path) -> None:

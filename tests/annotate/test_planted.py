@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.annotate.campaigns import make, rows, who
+from annotate import campaigns as made
+from annotate import crowds
 
 from summeter.annotate.analysis.automation_bias import cases
 from summeter.annotate.campaign.folder import CampaignFolder
@@ -16,7 +17,6 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer, TaskAnswer
 from summeter.annotate.simulate import crowd, simulate
 from summeter.annotate.tasks.simulation import Gold, Profile
-from summeter.engine.api import evaluate
 
 FORM = {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"}
 
@@ -27,7 +27,7 @@ def sentences(task: Any) -> list[str]:
 
 
 def test_checks_of_unisumeval_are_a_fifth_and_unsupported(tmp_path: Path) -> None:
-    folder = make(tmp_path, rows(6, 2, 2), attention=FORM)
+    folder = made.make(tmp_path, made.rows(6, 2, 2), attention=FORM)
     work, checks = folder.tasks.work, folder.tasks.checks
     assert len(work) == 6 * 2 * 2
     assert len(checks) == 6, "a fifth of 30"
@@ -41,7 +41,7 @@ def test_checks_of_unisumeval_are_a_fifth_and_unsupported(tmp_path: Path) -> Non
 def test_unisumeval_checks_paraphrase_key_facts(tmp_path: Path) -> None:
     foreign_sentence = "A ferry full of accordions left for Ghent."
     attention = {**FORM, "foreign_sentence": foreign_sentence}
-    folder = make(tmp_path, rows(6, 2, 2), task_type="key_fact_alignment", attention=attention)
+    folder = made.make(tmp_path, made.rows(6, 2, 2), task_type="key_fact_alignment", attention=attention)
     checks = folder.tasks.checks
     assert len(checks) == 6
     own = [check for check in checks if check.expected["sentence"] is not None]
@@ -59,7 +59,7 @@ def test_unisumeval_checks_paraphrase_key_facts(tmp_path: Path) -> None:
 
 def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
     for task_type in ("fact_verification", "key_fact_alignment"):
-        folder = make(tmp_path / task_type, rows(6, 2, 2), task_type=task_type, attention=FORM)
+        folder = made.make(tmp_path / task_type, made.rows(6, 2, 2), task_type=task_type, attention=FORM)
         for check in folder.tasks.checks:
             right = folder.task_type.right_answer(check, Gold())
             assert folder.task_type.passed(check, right)
@@ -69,16 +69,14 @@ def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
             assert not folder.task_type.passed(check, TaskAnswer(values=wrong))
 
 
-def verdicts(folder: Path, **plan: Any) -> CampaignFolder:
+def verdicts(folder: Path, show: str) -> CampaignFolder:
     """Build a campaign with machine verdicts."""
-    evaluate(rows(3), ["support"], out=folder / "run")
-    machine = {"run": "run", **plan}
-    return make(folder, rows(3), assistance={"machine": machine}, attention={**FORM, "pass_share": 0})
+    return crowds.assisted(folder, made.rows(3), lambda at: at % 2, show=show, attention={**FORM, "pass_share": 0})
 
 
 def shown(service: CampaignService) -> list[Any]:
-    service.request("session", who("anna"))
-    batch = service.request("batch", who("anna"), {})["batch"]
+    service.request("session", made.who("anna"))
+    batch = service.request("batch", made.who("anna"), {})["batch"]
     return [task["assistance"] for task in batch["tasks"]]
 
 
@@ -89,7 +87,7 @@ def shown(service: CampaignService) -> list[Any]:
 def test_annotators_and_adjudicators_see_the_same_part_of_the_verdict(
     tmp_path: Path, show: str, label: bool, reason: bool
 ) -> None:
-    folder = verdicts(tmp_path, show=show)
+    folder = verdicts(tmp_path, show)
     with CampaignService(folder) as service:
         pages = shown(service)
     assert all(page["similar"] is not None for page in pages), "similar sentences stay"
@@ -112,7 +110,7 @@ def answered(folder: CampaignFolder, profile: Profile) -> list[Answer]:
 
 
 def test_hidden_verdicts_need_no_agreement(tmp_path: Path) -> None:
-    folder = verdicts(tmp_path, show="nothing")
+    folder = verdicts(tmp_path, "nothing")
     answers = answered(folder, Profile(trust=1.0))
     assert len(answers) == 3 * len(folder.tasks.work)
     assert {answer.answer.machine for answer in answers} == {None}
@@ -124,7 +122,7 @@ def test_simulated_trust_in_reasons(tmp_path: Path) -> None:
     trusting = Profile(accuracy=0.5, trust=0.0, trust_reasons=1.0)
     agree = {}
     for show in ("verdict", "verdict_and_reason"):
-        answers = answered(verdicts(tmp_path / show, show=show), trusting)
+        answers = answered(verdicts(tmp_path / show, show), trusting)
         agree[show] = sum(answer.answer.machine == "agree" for answer in answers) / len(answers)
     assert agree["verdict_and_reason"] == 1.0
     assert agree["verdict"] < 0.8

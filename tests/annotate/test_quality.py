@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from annotate import campaigns as made
 from annotate import crowds
-from annotate.imported import rated
 from annotate.test_cli import run
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
@@ -26,9 +25,6 @@ from summeter.meta import agree
 from summeter.meta._agree import leave_one_out
 from summeter.records import Judgment, Target, UsageError
 from summeter.scoring.table import JudgmentTable
-
-PLAIN = 0
-SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"accepts": True, "values": {}, "reason": None}}
 
 
 def test_agreement_equals_meta_agree_by_domain_and_length(tmp_path: Path) -> None:
@@ -99,13 +95,8 @@ def test_quality_of_a_campaign_without_answers(tmp_path: Path) -> None:
 
 
 def helped(tmp_path: Path) -> CampaignFolder:
-    """Open a campaign whose machine accepts every sentence, also in checks."""
-    folder = made.make(tmp_path, made.rows(4, 1, 2))
-    file = folder.folder / "tasks.jsonl"
-    tasks = [json.loads(one) for one in file.read_text().splitlines()]
-    file.write_text("\n".join(json.dumps({**one, "assistance": SAYS_YES}) for one in tasks))
-    (folder.folder / "events.sqlite").unlink()  # the log of the campaign with other tasks
-    return CampaignFolder(folder.folder)
+    """Build a campaign whose machine accepts every sentence, also that of the first check."""
+    return crowds.assisted(tmp_path, made.rows(4, 1, 2))
 
 
 def test_endorsement_by_hand(tmp_path: Path) -> None:
@@ -211,7 +202,7 @@ def test_rules_exclude_and_can_be_reverted(tmp_path: Path, capsys: pytest.Captur
 def campus_and_crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Quality, Quality]:
     found = []
     for name in ("dialsummeval", "dialsummeval_amt"):
-        folder = rated(tmp_path_factory.mktemp(name), shared / "data" / f"{name}.jsonl.gz")
+        folder = crowds.rated(tmp_path_factory.mktemp(name), shared / "data" / f"{name}.jsonl.gz")
         with CampaignService(folder, readonly=True) as service:
             found.append(quality(service, 50))
     return found[0], found[1]
