@@ -15,19 +15,12 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import shipped
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks import task_type_named
+from summeter.annotate.tasks import TASK_TYPES, task_type_named
 from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.simulation import Gold
 from summeter.data.dataset import Dataset, save
 
-TASK_TYPES = (
-    "fact_verification",
-    "key_fact_validation",
-    "key_fact_alignment",
-    "rating",
-    "span_highlighting",
-    "pairwise",
-)
+__all__ = ["TASK_TYPES"]
 TOPICS = ("bridge", "market", "school", "harbour", "museum", "orchard")
 
 

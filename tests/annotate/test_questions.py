@@ -112,8 +112,7 @@ def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
         assert merged.reason == "no majority (1 for dry, 1 for odd); adjudicate it"
 
 
-@pytest.mark.parametrize("task_type", ["fact_verification", "key_fact_validation", "key_fact_alignment", "rating",
-                                  "span_highlighting", "pairwise"])  # fmt: skip
+@pytest.mark.parametrize("task_type", made.TASK_TYPES)
 def test_every_task_type_asks_additional_questions(task_type: str, tmp_path: Path) -> None:
     questions = [question for question in QUESTIONS if question is not WHY]
     folder = made.make(tmp_path, made.rows(documents=6), task_type=task_type, questions=questions, batch={"size": 20})

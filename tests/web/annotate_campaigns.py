@@ -11,12 +11,11 @@ from report import fake_runs as fake
 
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.tasks import TASK_TYPES
 from summeter.records import Document, Judgment, KeyFacts, Summary
 from summeter.runs.manifest import JudgeEntry
 
-TASK_TYPES = (
-    "fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise",
-)  # fmt: skip
+__all__ = ["TASK_TYPES"]
 ASSISTED = TASK_TYPES[:3]
 WIDE = "a 😀 família 👩‍👩‍👧 of é and 漢字"
 MACHINE = JudgeEntry(
