@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from summeter.annotate.platforms.base import Platform
+from summeter.annotate.platforms.local import Local
+from summeter.annotate.platforms.mturk import MTurk
+from summeter.annotate.platforms.prolific import Prolific
 
-PLATFORMS = {"local": "local:Local", "prolific": "prolific:Prolific", "mturk": "mturk:MTurk"}
+PLATFORMS: dict[str, Platform] = {platform.name: platform for platform in (Local(), Prolific(), MTurk())}
 
 
 def platform_named(name: str) -> Platform:
     """Return the platform with a name: `local`, `prolific` or `mturk`."""
-    module, _, cls = PLATFORMS[name].partition(":")
-    platform: Platform = getattr(import_module(f"{__name__}.{module}"), cls)()
-    return platform
+    return PLATFORMS[name]
