@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
     from summeter.meta.results import Study
     from summeter.records import Parameter
+    from summeter.runs.run import RunFolder
     from summeter.tables import Table
 
 READING: dict[str, Any] = {
@@ -380,6 +381,14 @@ def with_ratings(data: Dataset, reading: Reading) -> Dataset:
     joined = data.with_ratings(reading["ratings"], **joining)
     typer.echo(wrapped(str(joined.ratings)), err=True)
     return joined
+
+
+def gold_data(gold: str | None, reading: Reading, runs: Sequence[RunFolder]) -> Dataset | None:
+    """Return the data of --gold, or the data of the first run with the ratings of --ratings, or None without both."""
+    check_unread(reading, gold=gold)
+    if gold is not None:
+        return read_data(gold, reading)
+    return with_ratings(runs[0].data, reading) if runs and reading["ratings"] is not None else None
 
 
 def check_unread(reading: Reading, *, gold: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from summeter.cli.common import Reading, check_unread, read_data, reading_options, with_ratings
+from summeter.cli.common import Reading, gold_data, reading_options
 
 
 @reading_options
@@ -71,20 +71,16 @@ def plot(
     if out is None:
         raise UsageError("give the file of the figure with ", Parameter("out", "FILE"))
     converter(out)  # reports an unknown suffix or a missing extra before anything is computed
+    folders = list(map(Run, runs))
     given: dict[str, Any] = {
         "aspect": aspect or None,
         "by": by[0] if by and len(by) == 1 else by or None,
         "judge": judge,
         "level": level,
         "gold_at_least": gold_at_least,
+        "gold": gold_data(gold, reading, folders),
     }
     options = {key: value for key, value in given.items() if value is not None}
-    folders = list(map(Run, runs))
-    check_unread(reading, gold=gold)
-    if gold is not None:
-        options["gold"] = read_data(gold, reading)
-    elif reading["ratings"] is not None:
-        options["gold"] = with_ratings(folders[0].data, reading)
     known = inspect.signature(FIGURES[name]).parameters
     for option in options:
         if option not in known and "options" not in known:

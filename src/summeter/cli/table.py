@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import Output, Reading, check_unread, output_options, read_data, reading_options, with_ratings
+from summeter.cli.common import Output, Reading, gold_data, output_options, reading_options
 
 
 @output_options()
@@ -53,10 +53,7 @@ def command(
     if name is None:
         raise UsageError("give the name of a table, such as shen2023.4; `summeter table --list` lists them")
     folders = list(map(Run, runs or ()))
-    check_unread(reading, gold=gold)
-    data = read_data(gold, reading) if gold is not None else None
-    if data is None and reading["ratings"] is not None and folders:
-        data = with_ratings(folders[0].data, reading)
+    data = gold_data(gold, reading, folders)
     marked = None if alpha == "none" else alpha
     found = table(name, folders, data, resamples=resamples, confidence=confidence, seed=seed, alpha=marked)
     output.write([found.table(), *found.notes()], found.study.to_dicts(), study=name, title=None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, Source, load
 from summeter.engine.options import ALL, Options
-from summeter.engine.roles import ReplaySession, local_models, models_of, replay_sessions
+from summeter.engine.roles import local_models, models_of, replay_sessions
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
@@ -220,12 +220,11 @@ def replay_plans(
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
     judges = [evaluator.with_data(dataset) for evaluator in _expand(chosen(evaluators, run))]
     sessions = replay_sessions(judges, run, bound, sampling)
-    _check_context(options, [role for session in sessions for role in session.models])
-    plans = []
-    for session in sessions or [ReplaySession([], bound)]:
-        networks = local_models(session.evaluators, session.models, offline=options.offline, replay=run)
-        plans.append(_plan(dataset, session.evaluators, session.models, options, networks))
-    return plans
+    _check_context(options, [role for _, roles in sessions for role in roles])
+    return [
+        _plan(dataset, evaluators, roles, options, local_models(evaluators, roles, offline=options.offline, replay=run))
+        for evaluators, roles in sessions or [([], bound)]
+    ]
 
 
 def chosen(evaluators: Evaluators, recorded: Manifest | None = None) -> list[Evaluator]:

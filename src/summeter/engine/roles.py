@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from summeter.engine.options import Options
 from summeter.evaluators.base import Evaluator
@@ -33,22 +33,15 @@ def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     return [component for evaluator in evaluators for component in evaluator.components()]
 
 
-class ReplaySession(NamedTuple):
-    """Some evaluators of a replay, with the models of their roles."""
-
-    evaluators: list[Evaluator]
-    models: dict[str, str]
-
-
 def replay_sessions(
     evaluators: Iterable[Evaluator], run: Manifest, models: Mapping[str, str], sampling: Mapping[str, object]
-) -> list[ReplaySession]:
+) -> list[tuple[list[Evaluator], dict[str, str]]]:
     """Return the sessions that replay a recorded run, in the order of the run's judges.
 
-    Consecutive judges whose roles have the same models share a session. An evaluator is replayed with the models of
-    every judge in the run that has the evaluator's name and signature, unless `models` gives other models for the
-    roles. An evaluator without such a judge comes last, with the models of those roles that had only one model in the
-    run.
+    A session is a list of evaluators and the models of their roles. Consecutive judges whose roles have the same models
+    share a session. An evaluator is replayed with the models of every judge in the run that has the evaluator's name
+    and signature, unless `models` gives other models for the roles. An evaluator without such a judge comes last, with
+    the models of those roles that had only one model in the run.
     """
     by_role: dict[str, set[str]] = {}
     for entry in run.judges:
@@ -70,13 +63,13 @@ def replay_sessions(
         repeated += [(index, evaluator, judge.models) for index, judge in preferred.items()]
         if not preferred:
             repeated.append((len(run.judges), evaluator, single))
-    sessions: list[ReplaySession] = []
+    sessions: list[tuple[list[Evaluator], dict[str, str]]] = []
     for _, evaluator, recorded in sorted(repeated, key=lambda each: each[0]):
         bound = {**recorded, **models}
-        if not sessions or any(sessions[-1].models.get(role, model) != model for role, model in bound.items()):
-            sessions.append(ReplaySession([], {}))
-        sessions[-1].evaluators.append(evaluator)
-        sessions[-1].models.update(bound)
+        if not sessions or any(sessions[-1][1].get(role, model) != model for role, model in bound.items()):
+            sessions.append(([], {}))
+        sessions[-1][0].append(evaluator)
+        sessions[-1][1].update(bound)
     return sessions
 
 

@@ -18,7 +18,7 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
 from summeter.records import CoverageError
 from summeter.runs.calls import CallStore
-from summeter.runs.checksums import record_view_checksums
+from summeter.runs.checksums import record_checksums
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
@@ -140,7 +140,7 @@ def finish(run: Run, journal: Journal, started: Manifest, status: RunStatus, mon
         update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
     run.manifest = started.model_copy(update=update)
     journal.manifest(run.manifest)
-    record_view_checksums(run.folder)
+    record_checksums(run.folder)
     return run
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 from summeter.report.blocks import FailureGroup, ItemLink
 from summeter.report.items import Where
@@ -21,7 +20,8 @@ def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) 
     groups: dict[tuple[str, str, str, bool], FailureGroup] = {}
     for view in views:
         rows = view.folder.totals.unusable
-        columns = (getattr(rows, field.name).labels() for field in fields(rows))
+        fields = ("status", "judge", "signature", "aspect", "reason", "document", "system", "rival")
+        columns = (getattr(rows, name).labels() for name in fields)
         for status, judge, signature, aspect, reason, document, system, rival in zip(*columns, strict=True):
             key = (status, labels.get((view.number, judge, signature), judge), reason or "", rival is not None)
             group = groups.setdefault(key, FailureGroup(*key))

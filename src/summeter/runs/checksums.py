@@ -44,23 +44,16 @@ def facts(folder: Path) -> list[Path]:
 
 
 def record_checksums(folder: Path) -> None:
-    """Record the checksums of a run that has ended."""
-    files, views = _hashes(folder, facts(folder)), _hashes(folder, _views(folder))
-    stores = {}
-    for name, store_class in _STORES.items():
-        if (folder / name).is_file():
-            with store_class(folder / name, readonly=True) as store:
-                stores[name] = len(store)
-    _write(folder, {"schema": _SCHEMA, "files": files, "views": views, "stores": stores})
-
-
-def record_view_checksums(folder: Path) -> None:
-    """Record the checksums of rebuilt views, and those of the facts if they are missing."""
-    recorded = _recorded(folder)
-    if recorded is None:
-        record_checksums(folder)
-    else:
-        _write(folder, {**recorded, "views": _hashes(folder, _views(folder))})
+    """Record the checksums of the views of a run that has ended, and those of the facts if they are missing."""
+    if (recorded := _recorded(folder)) is None:
+        stores = {}
+        for name, store_class in _STORES.items():
+            if (folder / name).is_file():
+                with store_class(folder / name, readonly=True) as store:
+                    stores[name] = len(store)
+        recorded = {"schema": _SCHEMA, "files": _hashes(folder, facts(folder)), "views": {}, "stores": stores}
+    recorded["views"] = _hashes(folder, _views(folder))
+    write_text(folder / CHECKSUM_FILE, json.dumps(recorded, ensure_ascii=False, indent=1) + "\n")
 
 
 def _views(folder: Path) -> list[Path]:
@@ -69,10 +62,6 @@ def _views(folder: Path) -> list[Path]:
 
 def _hashes(folder: Path, files: Iterable[Path]) -> dict[str, str]:
     return {str(file.relative_to(folder)): file_hash(file) for file in files}
-
-
-def _write(folder: Path, recorded: dict[str, Any]) -> None:
-    write_text(folder / CHECKSUM_FILE, json.dumps(recorded, ensure_ascii=False, indent=1) + "\n")
 
 
 def verify(folder: Path) -> list[Fault]:

@@ -123,10 +123,7 @@ def runs_in(folder: Path) -> Iterator[Path]:
 
 
 def check_removable(folder: Path) -> None:
-    """Raise UsageError if a run cannot be removed.
-
-    A run cannot be removed if the folder is not a run, is a symbolic link, or is being written by a process.
-    """
+    """Raise UsageError if the folder is not a run, is a symbolic link, or is being written by a process."""
     if folder.is_symlink():
         raise UsageError(
             f"{folder} is a symbolic link to {folder.resolve()}; nothing was removed. Name that folder, or remove only "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from summeter.scoring import (
 )
 from summeter.scoring.replies import ReplyCounter
 from summeter.scoring.scores import unit_scores
-from summeter.scoring.table import Categorical, Columns, Groups, JudgmentTable
+from summeter.scoring.table import Groups, JudgmentTable
 from summeter.stats.base import Ints
 
 
@@ -62,29 +62,6 @@ class TallyKey(NamedTuple):
     third: int
 
 
-@dataclass(frozen=True)
-class Unusable(Columns):
-    """The judgments whose status is not `ok`, with one row per judgment."""
-
-    status: Categorical
-    judge: Categorical
-    signature: Categorical
-    aspect: Categorical
-    reason: Categorical
-    document: Categorical
-    system: Categorical
-    rival: Categorical
-
-    @classmethod
-    def of(cls, table: JudgmentTable) -> Unusable:
-        """Return the unusable judgments in a table."""
-        rows = ~table.status.equal("ok")
-        return cls(**{column.name: getattr(table, column.name).take(rows) for column in fields(cls)})
-
-    def __len__(self) -> int:
-        return len(self.status.codes)
-
-
 class Work(NamedTuple):
     """The keys of a judge's calls, and the number of items it judged, without skipped items."""
 
@@ -96,8 +73,9 @@ class Work(NamedTuple):
 class RunTotals:
     """The totals of a run.
 
-    `statuses` counts judgments by status, and `tally` counts them by `TallyKey`. `work` maps signatures to the work of
-    the judges. `coverage` is the share of usable judgments, in [0, 1], or None if there are no judgments to count.
+    `statuses` counts judgments by status, and `tally` counts them by `TallyKey`. `unusable` holds the judgments whose
+    status is not `ok`. `work` maps signatures to the work of the judges. `coverage` is the share of usable judgments,
+    in [0, 1], or None if there are no judgments to count.
     """
 
     scores: ScoreTable
@@ -107,7 +85,7 @@ class RunTotals:
     replies: list[ReplyCount]
     statuses: dict[str, int]
     tally: dict[TallyKey, int]
-    unusable: Unusable
+    unusable: JudgmentTable
     truncated: Truncated
     coverage: float | None
     work: dict[str, Work]
@@ -130,7 +108,7 @@ class RunTotals:
         scored_units: list[ScoreTable] = []
         pairs: list[Preference] = []
         replies, tally, work = ReplyCounter(), Counter[TallyKey](), dict[str, Work]()
-        unusable: list[Unusable] = []
+        unusable: list[JudgmentTable] = []
         truncated = Truncated(0, 0)
         for table in tables:
             scored = without(table, partial)
@@ -138,7 +116,7 @@ class RunTotals:
             pairs += preferences(scored)
             replies.add(table)
             tally.update(_tally(table))
-            if len(rows := Unusable.of(table)):
+            if len(rows := table.take(~table.status.equal("ok"))):
                 unusable.append(rows)
             cut_rows = table.take(table.truncated_tokens > 0)
             prompts = cut_rows.groups("signature", "document", "system", "rival")
@@ -159,7 +137,7 @@ class RunTotals:
             replies=replies.counts(),
             statuses=dict(statuses),
             tally=dict(tally),
-            unusable=Unusable.concat(unusable) if unusable else Unusable.of(JudgmentTable.of([])),
+            unusable=JudgmentTable.concat(unusable) if unusable else JudgmentTable.of([]),
             truncated=truncated,
             coverage=coverage(scores, ((row.n, row.missing) for row in pairs)),
             work=work,
