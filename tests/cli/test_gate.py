@@ -308,18 +308,3 @@ class TestMeta:
             }  # fmt: skip
         assert ends("meta", "overlap", one) == 2
         assert ends("meta", "overlap", one, two, "--by", "domain") == 2
-
-    def test_card_to_a_file(self, run: Path, tmp_path: Path) -> None:
-        file = tmp_path / "card.md"
-        result = CliRunner().invoke(app, ["meta", "card", str(run), "-o", str(file)])
-        assert result.stderr == f"written to {file}\n"
-        assert file.read_text().startswith("# Benchmark card: mine.jsonl\n")
-
-    def test_judges_are_compared_with_gold(self, run: Path, tmp_path: Path) -> None:
-        other = make(tmp_path / "lenient", judges=[(LENIENT, lenient)]).folder
-        arguments = ["meta", "compare", str(run), str(other), "--gold", str(run / "data"), "--aspect", "faithfulness"]
-        result = CliRunner().invoke(app, [*arguments, "--level", "sentence", "--json"])
-        assert result.exit_code == 0, result.output
-        rows = json.loads(result.stdout)["rows"]
-        assert [row["statistic"] for row in rows] == ["pearson", "pearson", "pearson_difference", "cluster", "cluster"]
-        assert ends("meta", "compare", run, "--of", "judges", "--aspect", "faithfulness") == 2

@@ -1,4 +1,4 @@
-"""docs/recipes.md: the recipes that call no model work as written."""
+"""docs/recipes.md and docs/first-hour.md: what they do works as written."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from data.test_docs import same
 from pages import carry_out
 
 
-def test_the_recipes(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["first-hour", "recipes"])
+def test_a_page_as_a_newcomer_follows_it(
+    page: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
     Path("examples").symlink_to(root / "examples")
-    carry_out(root / "docs" / "recipes.md", same)
+    carry_out(root / "docs" / f"{page}.md", same)

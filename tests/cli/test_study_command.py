@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -116,14 +114,6 @@ def test_a_misspelt_keyword_is_named_with_the_nearest() -> None:
         sm.meta.agree([], min_vote=2)  # type: ignore[call-arg]  # the slip
     with pytest.raises(UsageError, match=r"unknown keyword 'judgee' \(did you mean judge\?\)"):
         sm.meta.gate([], judgee="a")  # type: ignore[call-arg,arg-type]  # the slip
-
-
-def test_the_overview_needs_no_numpy() -> None:
-    code = "import sys; from summeter.cli.main import main\ntry: main(['--help'])\n"
-    code += "except SystemExit: print('numpy' in sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "False"
-    assert "meta" in done.stdout
 
 
 @pytest.fixture

@@ -163,25 +163,6 @@ class TestCarryingOn:
         again = evaluate(rows(), [Lengths()], out=tmp_path / "run")
         assert files(again.folder) == files(whole.folder)
 
-    def test_a_failed_append_loses_nothing_that_was_confirmed(self, tmp_path: Path, monkeypatch: Any) -> None:
-        """The disk is full once, between a judgment and the line that confirms it."""
-        whole = evaluate(rows(9), [Lengths()], out=tmp_path / "whole")
-        append, count = Journal._append, {"progress": 0}
-
-        def failing(self: Journal, path: Path, lines: Any) -> None:
-            count["progress"] += path.name == "progress.jsonl"
-            if path.name == "progress.jsonl" and count["progress"] == 5:
-                self.broken = OSError(28, "No space left on device")
-            append(self, path, lines)
-
-        monkeypatch.setattr(Journal, "_append", failing)
-        with pytest.raises(OSError, match="No space left"):
-            evaluate(rows(9), [Lengths()], out=tmp_path / "run")
-        monkeypatch.undo()
-        assert Run(tmp_path / "run").manifest.status == "failed"
-        again = evaluate(rows(9), [Lengths()], out=tmp_path / "run")
-        assert files(again.folder) == files(whole.folder)
-
     def test_a_kill_before_the_first_manifest_locks_nobody_out(self, tmp_path: Path) -> None:
         run = tmp_path / "run"
         for name in ("judgments", "prepared", "data", ".data.1234.new"):

@@ -13,6 +13,7 @@ from engine.llm import MODEL, behave
 from engine.test_run import files
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
+from summeter.cli.spending import run_lines
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
@@ -264,6 +265,8 @@ class TestRepeats:
         assert sum("|rep:" in one for one in signatures) == 3  # and support, which asks no model, once
         assert len(signatures) == 4
         assert len({repeated(one) for one in signatures}) == 2
+        names = [line.partition(":")[0].strip() for line in run_lines(again) if "tokens per item" in line]
+        assert names == [f"stareval (repeat {number})" for number in (1, 2, 3)]
         values = {score.value for score in run.scores() if score.judge == "stareval"}
         assert values == {1.0, 2.0, 3.0}
 

@@ -7,6 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from summeter.runs.results import ResultStore
 from summeter.runs.sqlite import KeyValueFile, connect
 
 
@@ -45,3 +48,14 @@ def test_a_new_file_that_another_process_lays_out_meanwhile_is_ours(tmp_path: Pa
     assert Store.version(both.own, path, new=True) == Store.VERSION
     both.own.close()
     both.other.close()
+
+
+def test_a_changed_result_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "results.sqlite"
+    with ResultStore(path) as store:
+        store.put("m", {b"k": b"1", b"l": b"2"})
+        store.write(lambda connection: connection.execute("UPDATE results SET value = ? WHERE key = ?", (b"3", b"k")))
+        assert store.get([b"k", b"l"]) == {b"l": b"2"}
+        assert "is damaged" in caplog.text
+        store.put("m", {b"k": b"1"})
+        assert store.get([b"k"]) == {b"k": b"1"}

@@ -42,17 +42,9 @@ def test_a_copy_in_the_place_of_a_neighbours_line_is_read_once(tmp_path: Path) -
             read(RunFolder(run.folder))
 
 
-def test_confirmed_judgments_that_are_gone_are_an_error_and_are_judged_anew(tmp_path: Path) -> None:
-    run = evaluate(ROWS, ["abstractiveness"], out=tmp_path / "run")
-    (file,) = (run.folder / "judgments").glob("*.jsonl")
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[1:]))
-    with pytest.raises(InputError, match=rf"{file.name}: .* 1 of document 'd0', system 'aster'") as told:
-        RunFolder(run.folder).scores()
-    assert str(file) in str(told.value)
-    file.unlink()
-    with pytest.raises(InputError, match=r"system 'aster' and of 5 more finished items"):
-        RunFolder(run.folder).judgments()
-    again = evaluate(ROWS, ["abstractiveness"], out=run.folder)
-    assert sorted(file.read_text().splitlines(keepends=True)) == sorted(lines)
-    assert again.totals.statuses == {"ok": len(lines)}
+def test_parts_of_a_large_file_are_read_as_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = evaluate(ROWS, ["support", "abstractiveness"], out=tmp_path / "run")
+    whole = [score.model_dump() for score in RunFolder(run.folder).scores()]
+    monkeypatch.setattr("summeter.runs.progress.CHUNK", 300)
+    assert [score.model_dump() for score in RunFolder(run.folder).scores()] == whole
+    assert len(list(RunFolder(run.folder).tables())) > 8
