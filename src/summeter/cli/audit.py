@@ -159,16 +159,13 @@ def _share(row: Row) -> str:
 def _tables(study: Study) -> Iterator[Table]:
     """Yield one table per judge and aspect, with the attacks that flipped a verdict, and the number of the others."""
     from summeter.audit.injection import ALL
-    from summeter.records import shown_signatures
+    from summeter.meta.results import judge_labels
     from summeter.tables import Table, number, plain
 
-    blocks: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in study:
-        blocks.setdefault((row.judge or "", row.signature or "", row.aspect or "", row.level or ""), []).append(row)
-    known = {(judge, signature) for judge, signature, *_ in blocks}
-    shown = shown_signatures(signature for _, signature in known)
-    for (judge, signature, aspect, unit), rows in blocks.items():
-        alone = sum(name == judge for name, _ in known) == 1
+    blocks: dict[tuple[str, str, str], list[Row]] = {}
+    for row, label in zip(study, judge_labels(study.rows), strict=True):
+        blocks.setdefault((label or "", row.aspect or "", row.level or ""), []).append(row)
+    for (judge, aspect, unit), rows in blocks.items():
         unchanged = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
         lines = [
             [
@@ -185,7 +182,7 @@ def _tables(study: Study) -> Iterator[Table]:
             lines,
             align="llrrlrrl",
             show=[plain, plain, number, number],
-            title=f"{judge if alone else shown[signature]}: {aspect}, by {unit}",
+            title=f"{judge}: {aspect}, by {unit}",
             notes=[note] if unchanged else [],
         )
 

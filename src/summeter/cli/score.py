@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -106,10 +105,13 @@ def score(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     show = progress(quiet=quiet or output.format == "json")
-    with _pending_batches_shown(folder):
+    try:
         run = evaluate(
             loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=executor, **options
         )
+    except KeyboardInterrupt:
+        _show_pending_batches(folder)
+        raise
     del loaded  # frees memory; the report reads the copy in the run
     print_run(run, output, quiet=quiet, full=full)
     check_coverage(run, min_coverage)
@@ -284,21 +286,16 @@ def _training_overlap(data: Dataset, judges: list[Evaluator], bound: Mapping[str
     ]
 
 
-@contextmanager
-def _pending_batches_shown(folder: Path) -> Iterator[None]:
-    """Print the batches that the vendor still processes if Ctrl-C is pressed in this context."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        from summeter.runs.batches import BATCHES, BatchLog, waiting_words
+def _show_pending_batches(folder: Path) -> None:
+    """Print the batches that the vendor still processes."""
+    from summeter.runs.batches import BATCHES, BatchLog, waiting_words
 
-        lines = waiting_words(BatchLog(folder / BATCHES).open)
-        for line in lines:
-            typer.echo(f"summeter: {line}", err=True)
-        if lines:
-            how = "run the same command with --batch to fetch the replies"
-            typer.echo(f"summeter: {how}, or cancel them with: summeter batches cancel {folder}", err=True)
-        raise
+    lines = waiting_words(BatchLog(folder / BATCHES).open)
+    for line in lines:
+        typer.echo(f"summeter: {line}", err=True)
+    if lines:
+        how = "run the same command with --batch to fetch the replies"
+        typer.echo(f"summeter: {how}, or cancel them with: summeter batches cancel {folder}", err=True)
 
 
 def _dry(data: Dataset, judges: list[Evaluator], folder: Path, options: dict[str, Any], output: Output) -> None:

@@ -156,34 +156,34 @@ def _row(name: str, found: str, *, ok: bool, fix: str = "", optional: bool = Fal
 
 
 def _dependencies() -> list[dict[str, str]]:
-    from importlib.metadata import PackageNotFoundError, requires, version
+    from importlib.metadata import requires
 
     rows = []
     for text in requires("summeter") or []:
         match = re.match(r"[\w.-]+", text)
-        if match is None or "extra ==" in text:
-            continue
-        name = match[0]
-        try:
-            rows.append(_row(name, version(name), ok=True))
-        except PackageNotFoundError:
-            rows.append(_row(name, "not installed", ok=False, fix=f"pip install '{text.split(';')[0].strip()}'"))
+        if match is not None and "extra ==" not in text:
+            installed, fix = _installed(match[0]), f"pip install '{text.split(';')[0].strip()}'"
+            rows.append(_row(match[0], installed or "not installed", ok=installed is not None, fix=fix))
     return rows
 
 
 def _extras() -> list[dict[str, str]]:
-    from importlib.metadata import PackageNotFoundError, version
-
     rows = []
     for extra, (package, about) in EXTRAS.items():
-        try:
-            installed = version(package)
-        except PackageNotFoundError:
-            installed = None
-        fix = f"pip install 'summeter[{extra}]'"
-        state = installed or "not installed"
-        rows.append(_row(f"{package} ({about})", state, ok=installed is not None, fix=fix, optional=True))
+        installed, fix = _installed(package), f"pip install 'summeter[{extra}]'"
+        found = installed or "not installed"
+        rows.append(_row(f"{package} ({about})", found, ok=installed is not None, fix=fix, optional=True))
     return rows
+
+
+def _installed(package: str) -> str | None:
+    """Return the installed version of a package, or None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _is_set(names: Sequence[str]) -> str:

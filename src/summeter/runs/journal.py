@@ -15,6 +15,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -334,21 +335,12 @@ def _rearrange(file: Path, starts: Ints, order: Ints) -> None:
 
 def _remove_truncated_line(file: Path) -> None:
     """Remove the bytes after the last line feed."""
-    if not file.exists():
+    if not file.exists() or not (size := file.stat().st_size):
         return
-    with file.open("rb+") as data:
-        size = data.seek(0, os.SEEK_END)
-        end = size
-        while end > 0:
-            start = max(0, end - 65536)
-            data.seek(start)
-            last = data.read(end - start).rfind(b"\n")
-            if last >= 0:
-                end = start + last + 1
-                break
-            end = start
-        if end < size:
-            data.truncate(end)
+    with file.open("rb") as data, mmap(data.fileno(), 0, access=ACCESS_READ) as content:
+        end = content.rfind(b"\n") + 1
+    if end < size:
+        os.truncate(file, end)
 
 
 def is_being_written(folder: Path) -> bool:

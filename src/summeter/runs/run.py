@@ -12,7 +12,6 @@ computed from the facts.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, groupby, islice, pairwise
@@ -220,15 +219,11 @@ class RunFolder:
 
         Raises InputError if confirmed judgments have been changed or are missing.
         """
-        counts: Counter[str] = Counter()
-        for confirmed in self.confirmed().values():
-            for row in confirmed.rows():
-                counts[row.status] += 1
-                yield row
-        for row in self._errors():
-            counts[row.status] += 1
+        count = 0
+        for row in chain(*(confirmed.rows() for confirmed in self.confirmed().values()), self._errors()):
+            count += 1
             yield row
-        self._check_counts(counts.total())
+        self._check_counts(count)
 
     def table(self) -> JudgmentTable:
         """Return all judgments as a table, without creating records."""
@@ -332,13 +327,14 @@ class RunFolder:
 
     def judged(self) -> set[tuple[str, str]]:
         """Return (document, system) of each summary with a finished or failed item, alone or in a pair."""
-        return self.once("judged", self._judged)
 
-    def _judged(self) -> set[tuple[str, str]]:
-        finished = (confirmed.items.items() for confirmed in self.confirmed().values())
-        failed = (failure.key[1:] for failure in self.failures() if failure.status == "error")
-        items = chain(chain.from_iterable(finished), failed)
-        return {(document, system) for document, *systems in items for system in systems if system is not None}
+        def judged() -> set[tuple[str, str]]:
+            finished = (confirmed.items.items() for confirmed in self.confirmed().values())
+            failed = (failure.key[1:] for failure in self.failures() if failure.status == "error")
+            items = chain(*finished, failed)
+            return {(document, system) for document, *systems in items for system in systems if system is not None}
+
+        return self.once("judged", judged)
 
     def done(self) -> DoneItems:
         """Return the items that each judge has finished."""

@@ -183,9 +183,7 @@ class KeyValueFile:
 
     def damaged(self) -> list[str]:
         """Return the keys of damaged values. Raises InputError if the file itself is damaged."""
-        ((state,), *_) = self.rows("PRAGMA quick_check(1)")
-        if state != "ok":
-            raise self._unreadable(state)
+        self._check()
         sql = f"SELECT key, {self.VALUE}, checksum FROM {self.TABLE}"  # noqa: S608 - constants
 
         def walk(connection: sqlite3.Connection) -> list[str]:
@@ -246,9 +244,7 @@ class KeyValueFile:
 
         Raises InputError if the store is damaged.
         """
-        ((state,), *_) = self.rows("PRAGMA quick_check(1)")
-        if state != "ok":
-            raise self._unreadable(state)
+        self._check()
         try:
             with closing(sqlite3.connect(file)) as copy:
                 self._connection.backup(copy)
@@ -308,6 +304,12 @@ class KeyValueFile:
             connection.execute(f"PRAGMA user_version = {cls.VERSION}")
             for sql in cls.SCHEMA:
                 connection.execute(sql)
+
+    def _check(self) -> None:
+        """Raise InputError if the file is damaged."""
+        ((state,), *_) = self.rows("PRAGMA quick_check(1)")
+        if state != "ok":
+            raise self._unreadable(state)
 
     def _unreadable(self, why: object) -> InputError:
         message = f"is not a readable {self.NAME} ({why}). Move it away or restore it"
