@@ -289,8 +289,14 @@ def item(source: Document, text: str, system: str = "s") -> Item:
     return Item(document=source, summary=summary)
 
 
-def judge(evaluator: Evaluator, source: Document, *summaries: str, tools: Tools) -> list[list[Judgment]]:
-    """Return the judgments of each summary; the document is prepared once, the summaries are judged concurrently."""
+def judge(
+    evaluator: Evaluator, source: Document, *summaries: str, tools: Tools | None = None, **networks: FakeNetwork
+) -> list[list[Judgment]]:
+    """Return the judgments of each summary; the document is prepared once, the summaries are judged concurrently.
+
+    `networks` are those of the roles, unless `tools` are given.
+    """
+    tools = tools or Tools("s", networks=networks)
 
     async def run() -> list[list[Judgment]]:
         prepared = await evaluator.prepare(source, tools)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from evaluators.networks import FakeNetwork, judge
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.error_types import ErrorTypes
 from summeter.models.networks import Classify, FindLabels, Labels
 from summeter.records import Document, Judgment, UsageError
@@ -22,7 +21,7 @@ def judgments(labels: Labels, *, limit: int = 512) -> list[Judgment]:
         {FindLabels: lambda _: labels, Classify: lambda request: np.array(LOGITS[request.texts[1]])}, limit=limit
     )
     document = Document(id="d", text="It rained all day in the valley.")
-    (rows,) = judge(ErrorTypes(), document, " ".join(LOGITS), tools=Tools("s", networks={"error_types": network}))
+    (rows,) = judge(ErrorTypes(), document, " ".join(LOGITS), error_types=network)
     return rows
 
 

@@ -9,7 +9,6 @@ import pytest
 from evaluators.networks import FakeNetwork, document, judge
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.alignscore import AlignScore, document_chunks
 from summeter.models.networks import Classify, Framing
 from summeter.records import Document, Judgment
@@ -29,7 +28,7 @@ def table_of(rows: Mapping[tuple[str, str], Sequence[float]] | None = None, limi
 
 
 def run(evaluator: AlignScore, table: FakeNetwork, source: Document = SOURCE, text: str = TEXT) -> list[Judgment]:
-    (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={"alignscore": table}))
+    (rows,) = judge(evaluator, source, text, alignscore=table)
     return rows
 
 

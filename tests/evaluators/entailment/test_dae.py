@@ -13,7 +13,6 @@ import pytest
 from evaluators.networks import FakeNetwork, document, judge
 from growth import assert_within
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.dae import DAE
 from summeter.models.local.tokens import cut_sizes
 from summeter.models.networks import ClassifyTokens, FindTokens, TokenLogits
@@ -63,7 +62,7 @@ def rows(tmp_path: Path, *bad: str, summary: str = SUMMARY, arcs: Any = ARCS, mo
     file = tmp_path / "arcs.jsonl"
     file.write_text("\n".join([reply(DOCUMENT), reply(summary, arcs), more]), "utf-8")
     source = document("Ada sold the mill.", "It rained.", text=DOCUMENT)
-    (found,) = judge(DAE(corenlp=file, **settings), source, summary, tools=Tools("s", networks={"arcs": pieces(*bad)}))
+    (found,) = judge(DAE(corenlp=file, **settings), source, summary, arcs=pieces(*bad))
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}
 
 
@@ -112,8 +111,7 @@ def test_texts_missing_from_the_file_are_skipped(tmp_path: Path) -> None:
     assert {row.reason for row in found.values()} == {"arcs.jsonl has no reply for the sentence"}
     (tmp_path / "other.jsonl").write_text(reply(SUMMARY, ARCS), "utf-8")
     source = document("Ada sold the mill.")
-    tools = Tools("s", networks={"arcs": pieces()})
-    ((row, _),) = judge(DAE(corenlp=tmp_path / "other.jsonl"), source, SUMMARY, tools=tools)
+    ((row, _),) = judge(DAE(corenlp=tmp_path / "other.jsonl"), source, SUMMARY, arcs=pieces())
     assert (row.status, row.reason) == ("skipped", "other.jsonl has no reply for the document")
 
 
@@ -124,8 +122,7 @@ def test_the_document_is_truncated_not_the_summary(tmp_path: Path) -> None:
     for variant, room in (("paper", 506), ("legacy", 504)):
         network = pieces()
         evaluator = DAE(corenlp=file, variant=variant)
-        tools = Tools("s", networks={"arcs": network})
-        (found,) = judge(evaluator, document(text.strip()), summary, tools=tools)
+        (found,) = judge(evaluator, document(text.strip()), summary, arcs=network)
         assert [framing.cut for framing in network.framings] == [(room, 3)]
         assert found[0].truncated_tokens == 600 - room
 
@@ -138,7 +135,7 @@ def test_the_file_is_parsed_once_and_not_for_every_document(tmp_path: Path) -> N
 
     def forty_documents() -> None:
         for _ in range(40):
-            judge(evaluator, source, SUMMARY, tools=Tools("s", networks={"arcs": pieces()}))
+            judge(evaluator, source, SUMMARY, arcs=pieces())
 
     # Parsing the file takes about 0.07 seconds.
     assert_within(0.7, forty_documents)
@@ -149,5 +146,5 @@ def test_line_separators_inside_a_text(tmp_path: Path) -> None:
     file = tmp_path / "arcs.jsonl"
     lines = [json.dumps(json.loads(row), ensure_ascii=False) for row in (reply(text), reply(summary, ARCS[:2]))]
     file.write_text("\r\n".join(lines), "utf-8")
-    (found,) = judge(DAE(corenlp=file), document(text), summary, tools=Tools("s", networks={"arcs": pieces()}))
+    (found,) = judge(DAE(corenlp=file), document(text), summary, arcs=pieces())
     assert [row.value for row in found if row.target.unit == "summary"] == [1.0, 1.0]

@@ -12,7 +12,6 @@ import pytest
 from evaluators.entailment.test_alignscore import table_of
 from evaluators.networks import FakeNetwork, judge
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid, Lite3Pyramid, read_units, values
 from summeter.records import Document, Judgment
@@ -27,7 +26,7 @@ def run(
     evaluator: Lite2Pyramid, source: Document = SOURCE, text: str = TEXT, table: FakeNetwork | None = None
 ) -> list[Judgment]:
     (role,) = evaluator.roles
-    (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={role: table or table_of(LOGITS)}))
+    (rows,) = judge(evaluator, source, text, **{role: table or table_of(LOGITS)})
     return rows
 
 

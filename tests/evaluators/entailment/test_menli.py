@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from evaluators.networks import judge, table_nli
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
 from summeter.records import Document, Judgment, Target
@@ -19,7 +18,7 @@ TABLE = {(REFERENCE, SUMMARY): FORTH, (SUMMARY, REFERENCE): BACK}
 
 def value(evaluator: Menli, *references: str, nli: Any = None, summary: str = SUMMARY) -> Judgment:
     document = Document(id="d", text="Ada sold the mill to Bo.", references=references or (REFERENCE,))
-    ((row,),) = judge(evaluator, document, summary, tools=Tools("s", networks={"nli": nli or table_nli(TABLE)}))
+    ((row,),) = judge(evaluator, document, summary, nli=nli or table_nli(TABLE))
     return row
 
 

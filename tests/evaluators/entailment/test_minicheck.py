@@ -32,7 +32,7 @@ TEXT = "Ada sold it. It snowed."
 
 
 def run(evaluator: MiniCheck, table: FakeNetwork, source: Document = SOURCE, text: str = TEXT) -> list[Judgment]:
-    (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={"minicheck": table}))
+    (rows,) = judge(evaluator, source, text, minicheck=table)
     return rows
 
 
@@ -93,9 +93,7 @@ def test_t5_uses_first_words_and_chunks_of_words() -> None:
     source = document("Ada sold the mill to her brother Bo.", "It rained in all of May and in June.", "The end.")
     shares = {("Ada sold the mill to her brother Bo.", "Ada sold it."): (0.01, 0.04)}
     network = FakeNetwork({FirstWord: lambda request: np.log(shares.get(request.source, (0.3, 0.1)))})
-    (rows,) = judge(
-        MiniCheck(network="t5", chunk=16), source, "Ada sold it.", tools=Tools("s", networks={"minicheck_t5": network})
-    )
+    (rows,) = judge(MiniCheck(network="t5", chunk=16), source, "Ada sold it.", minicheck_t5=network)
     assert rows[0].value == pytest.approx(0.8), "of the two words alone"
     assert network.texts == [
         ("Ada sold the mill to her brother Bo.", "Ada sold it."),

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from evaluators.networks import judge, table_seq2seq, word_classifier
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
 from summeter.records import Document
 
@@ -26,7 +25,7 @@ def requests_of(written: str) -> tuple[list[str], list[str], float | None, list[
     """Return the premises and hypotheses of the network's requests and the values of the summary and its sentences."""
     name = written.partition("[")[0]
     network = NETWORKS[name]()
-    (rows,) = judge(build(written), DIALOGUE, SUMMARY, tools=Tools("s", networks={ROLES[name]: network}))
+    (rows,) = judge(build(written), DIALOGUE, SUMMARY, **{ROLES[name]: network})
     order = (1, 0) if name == "unieval" else (0, 1)
     pairs = [tuple(pair[at] for at in order) for pair in network.texts]
     values = {(row.target.unit, row.target.index): row.value for row in rows}
@@ -61,7 +60,7 @@ def test_pairs_of_sentences_keep_line_breaks_and_skip_short_ones() -> None:
     nli = word_classifier()
     judge(
         build("summac[granularity=2sents-sentence,least=10]"), source, "Ana left Kiel.",
-        tools=Tools("s", networks={"nli": nli}),
+        nli=nli,
     )  # fmt: skip
     assert [premise for premise, _ in nli.texts] == [
         "Ana left\nKiel at noon. Bo stayed\nthere.", "Bo stayed\nthere. Nobody knew it.", "Nobody knew it.",

@@ -12,7 +12,6 @@ from evaluators.networks import FakeNetwork, document, judge, table_nli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.convolution import EVEN50, Convolution, histogram, released
 from summeter.evaluators.entailment.premises import fitted
 from summeter.evaluators.entailment.summac import SummaC, passages_of
@@ -31,7 +30,7 @@ TABLE = {
 
 
 def run(evaluator: SummaC, text: str = SUMMARY, nli: FakeNetwork | None = None) -> list[Judgment]:
-    (found,) = judge(evaluator, SOURCE, text, tools=Tools("sig", networks={"nli": nli or table_nli(TABLE)}))
+    (found,) = judge(evaluator, SOURCE, text, nli=nli or table_nli(TABLE))
     return found
 
 
@@ -89,7 +88,7 @@ class TestZeroShot:
 
     def test_pairs_are_computed_once_for_all_summaries(self) -> None:
         nli = table_nli(TABLE)
-        judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, tools=Tools("sig", networks={"nli": nli}))
+        judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, nli=nli)
         assert len(nli.texts) == len(set(nli.texts)) == 6
 
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 import pytest
 from evaluators.networks import Row, document, judge, table_coreference, table_nli, table_seq2seq
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.records import Document, Judgment, UsageError
 from summeter.scoring import summary_scores
@@ -31,7 +30,7 @@ def one(
 ) -> Judgment:  # fmt: skip
     """Return the verdict on the only claim; `table` maps passages to probabilities."""
     nli = table_nli({(premise, CLAIM): row for premise, row in table.items()})
-    ((found,),) = judge(evaluator or fenice(), source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
+    ((found,),) = judge(evaluator or fenice(), source, CLAIM, nli=nli, **tools)  # type: ignore[arg-type]
     return found
 
 
@@ -107,7 +106,7 @@ def test_a_short_document_has_no_window() -> None:
 def test_windows_cover_the_whole_document() -> None:
     nli = table_nli()
     many = document(*(f"Number {at} is here." for at in range(12)))
-    judge(fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
+    judge(fenice(window=5, stride=5), many, CLAIM, nli=nli)
     asked = {premise for premise, _ in nli.texts}
     texts = many.sentence_texts
     for first in (0, 5, 7):  # the last window ends with the document
@@ -146,20 +145,21 @@ class TestCoreference:
                 ("Ana saw him there.", claim): (0.6, 0.4, 0.0),
             }
         )
-        tools = Tools("sig", networks={"nli": nli, "coref": table_coreference(["Ana", "She"], ["Bo", "him"])})
         # s*: "Ana met Bo." is -.5, "She saw him there." -.1.
-        ((found,),) = judge(fenice(step="nli_coref"), source, claim, tools=tools)
+        ((found,),) = judge(
+            fenice(step="nli_coref"), source, claim, nli=nli, coref=table_coreference(["Ana", "She"], ["Bo", "him"])
+        )
         assert found.value == pytest.approx(0.6)
         versions = {premise for premise, _ in nli.texts} - set(source.sentence_texts)
         assert versions == {"Ana saw him there.", "She saw Bo there."}
 
     def test_a_missing_model_is_named(self) -> None:
         with pytest.raises(UsageError, match=r"models=\{'coref': "):
-            judge(fenice(coref=True), BILES, CLAIM, tools=Tools("sig", networks={"nli": table_nli()}))
+            judge(fenice(coref=True), BILES, CLAIM, nli=table_nli())
         with pytest.raises(UsageError, match=r"models=\{'nli': "):
-            judge(fenice(), BILES, CLAIM, tools=Tools("sig"))
+            judge(fenice(), BILES, CLAIM)
         with pytest.raises(UsageError, match=r"models=\{'seq2seq': "):
-            judge(Fenice(), BILES, CLAIM, tools=Tools("sig", networks={"nli": table_nli()}))
+            judge(Fenice(), BILES, CLAIM, nli=table_nli())
 
 
 class TestLadder:
@@ -187,11 +187,12 @@ class TestLadder:
         ],
     )
     def test_steps(self, settings: dict[str, object], values: list[float]) -> None:
-        tools = Tools("sig", networks={
-            "nli": table_nli(self.TABLE), "coref": table_coreference([("Ada", 0), "She"]),
+        networks = {
+            "nli": table_nli(self.TABLE),
+            "coref": table_coreference([("Ada", 0), "She"]),
             "seq2seq": table_seq2seq({self.TEXT: f"{CLAIM} {self.BOUGHT}"}),
-        })  # fmt: skip
-        (found,) = judge(Fenice(**settings), self.SOURCE, self.TEXT, tools=tools)
+        }
+        (found,) = judge(Fenice(**settings), self.SOURCE, self.TEXT, **networks)
         assert [one.value for one in found] == pytest.approx(values)
         (score,) = summary_scores(found, {"fenice": Fenice.reduce})
         assert score.value == pytest.approx(sum(values) / len(values))
@@ -199,7 +200,7 @@ class TestLadder:
     def test_nli_sent_needs_no_extractor(self) -> None:
         lowest = Fenice(step="nli_sent", claims="llm")
         assert lowest.required_roles == ("nli",)
-        ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", networks={"nli": table_nli()}))
+        ((found,),) = judge(lowest, self.SOURCE, self.TEXT, nli=table_nli())
         assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
 
 
@@ -207,8 +208,7 @@ class TestClaims:
     def test_generated_sentences_are_distinct_claims(self) -> None:
         text = "Ada sold the mill and moved."
         writer = table_seq2seq({text: "Ada sold the mill. Ada moved. Ada sold the mill."})
-        tools = Tools("sig", networks={"nli": table_nli(), "seq2seq": writer})
-        (found,) = judge(Fenice(), SOURCE, text, tools=tools)
+        (found,) = judge(Fenice(), SOURCE, text, nli=table_nli(), seq2seq=writer)
         assert [one.claim.text for one in found if one.claim] == ["Ada sold the mill.", "Ada moved."]
         assert [one.claim.span.cut(text) for one in found if one.claim and one.claim.span] == [text, text]
 
@@ -219,7 +219,7 @@ class TestLongDocuments:
     def test_a_long_document_is_split_for_the_document_level(self) -> None:
         # Six words per sentence and 120 tokens, a quarter for the hypothesis: 90 are left, 15 sentences per part.
         nli = table_nli({(" ".join(self.STORY.sentence_texts[30:45]), CLAIM): (0.9, 0.1, 0.0)}, limit=120)
-        ((found,),) = judge(fenice(), self.STORY, CLAIM, tools=Tools("sig", networks={"nli": nli}))
+        ((found,),) = judge(fenice(), self.STORY, CLAIM, nli=nli)
         assert found.value == pytest.approx(0.9)
         assert cut(found, self.STORY) == [" ".join(self.STORY.sentence_texts[30:45])]
         assert all(len(premise.split()) <= 90 for premise, _ in nli.texts)
@@ -229,16 +229,14 @@ class TestLongDocuments:
     def test_pairs_are_computed_once(self) -> None:
         nli = table_nli(limit=120)
         summaries = ["Ada sold the mill. It rained.", "It rained. Ada sold the mill.", "Ada sold the mill."]
-        found = judge(fenice(), self.STORY, *summaries, tools=Tools("sig", networks={"nli": nli}))
+        found = judge(fenice(), self.STORY, *summaries, nli=nli)
         assert [len(some) for some in found] == [2, 2, 1]
         assert len(nli.texts) == len(set(nli.texts)) == 2 * (664 + 660 + 45)
         assert [one.value for one in found[0]] == [one.value for one in reversed(found[1])]
 
     def test_nearest_limits_the_passages(self) -> None:
         nli = table_nli(limit=120)
-        ((found,),) = judge(
-            fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", networks={"nli": nli})
-        )
+        ((found,),) = judge(fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", nli=nli)
         assert len(nli.texts) == 3 + 3  # sentences; windows and parts
         assert self.STORY.sentence_texts[500] in {premise for premise, _ in nli.texts}
         assert found.value == 0.0

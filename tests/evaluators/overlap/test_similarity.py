@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from evaluators.networks import FakeNetwork, document, judge
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.overlap.similarity import Similarity
 from summeter.models.networks import Embed
 from summeter.records import Document
@@ -29,7 +28,7 @@ def table() -> FakeNetwork:
 
 
 def test_with_the_document_by_hand() -> None:
-    (found,) = judge(Similarity(), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
+    (found,) = judge(Similarity(), SOURCE, TEXT, embed=table())
     whole, first, second = found
     # (.8, .6) . (.6, .8) = .96. Sentences: max(.8, .6) = .8 with the first; 1 with the second.
     assert whole.value == pytest.approx(0.96)
@@ -40,21 +39,21 @@ def test_with_the_document_by_hand() -> None:
 
 
 def test_means_of_sentences() -> None:
-    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
+    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, embed=table())
     # Document: (1, 1) / sqrt 2. Summary: (.8, 1.6) / its length 1.78885 = (.44721, .89443). Cosine .94868.
     assert found[0].value == pytest.approx((0.44721 + 0.89443) / sqrt(2), abs=1e-4)
 
 
 def test_the_most_similar_reference_counts() -> None:
     source = Document(id="d", text=SOURCE.text, sentences=SOURCE.sentences, references=("A", "B"))
-    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", networks={"embed": table()}))
+    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, embed=table())
     assert whole.value == pytest.approx(0.96)
     assert whole.reason == "cosine with the most similar of 2 references"
-    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
+    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, embed=table())
     assert (none.status, none.reason) == ("skipped", "there is no reference summary")
 
 
 def test_the_document_is_embedded_once() -> None:
     network = table()
-    judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", networks={"embed": network}))
+    judge(Similarity(), SOURCE, TEXT, TEXT, embed=network)
     assert network.texts.count(SOURCE.text) == network.texts.count(ONE) == 1

@@ -10,7 +10,6 @@ from evaluators.networks import FakeNetwork, document, judge
 from evaluators.questions.test_squad import reader, whole_words
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.questions.qafacteval import QAFactEval
 from summeter.models.networks import Classify, Generate
 from summeter.records import Judgment
@@ -52,7 +51,7 @@ def lerc() -> FakeNetwork:
 def rows(summary: str = SUMMARY, reader: FakeNetwork | None = None, **settings: Any) -> tuple[dict[Any, Judgment], Any]:
     networks = {"asker": asker(), "reader": reader or answering(), "lerc": lerc()}
     source = document("Ada sold the boat to Bo.", "It rained.", text=DOCUMENT)
-    (found,) = judge(QAFactEval(**settings), source, summary, tools=Tools("s", networks=networks))
+    (found,) = judge(QAFactEval(**settings), source, summary, **networks)
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
 
 
@@ -103,5 +102,5 @@ def test_marks_in_a_document_are_plain_text() -> None:
     """The tokenizer does not look for special marks in users' texts."""
     source = document("Ada <c> sold </m> it.", text="Ada <c> sold </m> it.")
     networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}
-    judge(QAFactEval(), source, "Ada sold.", tools=Tools("s", networks=networks))
+    judge(QAFactEval(), source, "Ada sold.", **networks)
     assert networks["lerc"].texts == [("Ada", "Ada", "Ada", "Ada <c> sold </m> it.")]

@@ -11,7 +11,6 @@ import pytest
 from evaluators.networks import FakeNetwork, document, judge, word_encoder
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.questions.questeval import AskedQuestion, Comparison, QuestEval, first_sentences
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
@@ -104,7 +103,7 @@ def rows(
         "questions": writer(), "answers": answering(), "answer_encoder": word_encoder(), "weighter": weighter(),
     }  # fmt: skip
     source = document(text) if not references else Document(id="d", text=text, references=references)
-    (found,) = judge(QuestEval(**settings), source, summary, tools=Tools("s", networks=networks))
+    (found,) = judge(QuestEval(**settings), source, summary, **networks)
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
 
 

@@ -9,7 +9,6 @@ import pytest
 from evaluators.networks import FakeNetwork, document, judge, table_seq2seq
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.seq2seq.a2cu import A2CU
 from summeter.models.networks import Classify, Framing, Generation
 from summeter.records import Judgment
@@ -32,8 +31,7 @@ def judged(
     evaluator: A2CU, writer: FakeNetwork, matcher: FakeNetwork, *references: str, times: int = 1
 ) -> list[Judgment]:
     source = document(text="Ada sold the mill.").model_copy(update={"references": references})
-    tools = Tools("s", networks={"acu_writer": writer, "acu_matcher": matcher})
-    first, *others = judge(evaluator, source, *[SUMMARY] * times, tools=tools)
+    first, *others = judge(evaluator, source, *[SUMMARY] * times, acu_writer=writer, acu_matcher=matcher)
     assert all([row.value for row in rows] == [row.value for row in first] for rows in others)
     return first
 

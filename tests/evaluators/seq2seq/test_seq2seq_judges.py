@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from evaluators.networks import Answers, FakeNetwork, document, judge
 
-from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.base import Evaluator
 from summeter.evaluators.seq2seq.bartscore import BartScore
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
 from summeter.evaluators.seq2seq.unieval import UniEval
@@ -37,8 +37,7 @@ def answering(
 def judged(
     evaluator: Evaluator, network: FakeNetwork, source: Document, summary: str = SUMMARY
 ) -> list[Judgment]:  # fmt: skip
-    tools = Tools("s", networks=dict.fromkeys(evaluator.required_roles, network))
-    (rows,) = judge(evaluator, source, summary, tools=tools)
+    (rows,) = judge(evaluator, source, summary, **dict.fromkeys(evaluator.required_roles, network))
     return rows
 
 

@@ -153,18 +153,12 @@ def test_any_text_gives_valid_spans_and_the_same_verdict_twice(claims, text):
 
 
 def test_a_fact_at_the_end_of_a_long_source_is_found():
-    filler = [f"Report {i} notes that section {i * 7} of the plan was read by member {i % 90}." for i in range(3600)]
-    text = " ".join([*filler, "The heron nested on the lighthouse at dawn."])
-    assert len(text.split()) > 50_000
-    spans = []
-    at = 0
-    for sentence in [*filler, "The heron nested on the lighthouse at dawn."]:
-        spans.append((at, at + len(sentence)))
-        at += len(sentence) + 1
-    scorer = LexicalScorer()
-    verdict = scorer.score(["A heron nested on the lighthouse."], index_text(text, spans))[0]
+    filler = [f"Report {i} notes that section {i * 7} of the plan was read by member {i % 90}." for i in range(900)]
+    last = "The heron nested on the lighthouse at dawn."
+    text = " ".join([*filler, last])
+    verdict = support_of("A heron nested on the lighthouse.", text)
     assert verdict.supported
-    assert verdict.evidence == (spans[-1],)
+    assert verdict.evidence == ((len(text) - len(last), len(text)),)
 
 
 def test_shipped_weights_keep_their_signs():
