@@ -11,11 +11,6 @@ from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.spans import TextSpan
 
 
-def test_ascii_words_are_rouge_words():
-    found = [t.text for t in words("It's 1,000.5 U.S. -- e_mail!")]
-    assert found == ["it", "s", "1", "000", "5", "u", "s", "e", "mail"]
-
-
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_ascii_words_equal_the_rouge_package(text):
     tokenizer = tokenizers.DefaultTokenizer(use_stemmer=False)

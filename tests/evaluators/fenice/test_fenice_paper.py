@@ -226,14 +226,6 @@ class TestLongDocuments:
         # 664 sentences, 660 windows and 45 parts, each once.
         assert len(nli.texts) == len(set(nli.texts)) == 664 + 660 + 45
 
-    def test_pairs_are_computed_once(self) -> None:
-        nli = table_nli(limit=120)
-        summaries = ["Ada sold the mill. It rained.", "It rained. Ada sold the mill.", "Ada sold the mill."]
-        found = judge(fenice(), self.STORY, *summaries, nli=nli)
-        assert [len(some) for some in found] == [2, 2, 1]
-        assert len(nli.texts) == len(set(nli.texts)) == 2 * (664 + 660 + 45)
-        assert [one.value for one in found[0]] == [one.value for one in reversed(found[1])]
-
     def test_nearest_limits_the_passages(self) -> None:
         nli = table_nli(limit=120)
         ((found,),) = judge(fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", nli=nli)

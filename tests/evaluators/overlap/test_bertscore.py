@@ -66,17 +66,11 @@ WORDS = st.lists(st.sampled_from(["ada", "sold", "the", "mill", "boat", "."]), m
 
 
 class TestFormula:
-    @given(WORDS, WORDS)
-    def test_equals_brute_force(self, one: str, other: str) -> None:
-        found = greedy(states(one), states(other))
-        assert found is not None
-        assert (found.precision, found.recall, found.f1) == pytest.approx(brute(states(one), states(other)), abs=1e-9)
-
-    @given(WORDS, WORDS)
-    def test_equals_brute_force_with_idf(self, one: str, other: str) -> None:
-        counts = Frequencies(9, {"the": 8, ".": 9, "ada": 2})
+    @given(WORDS, WORDS, st.sampled_from([None, Frequencies(9, {"the": 8, ".": 9, "ada": 2})]))
+    def test_equals_brute_force(self, one: str, other: str, counts: Frequencies | None) -> None:
         found = greedy(states(one), states(other), counts)
         if found is None:
+            assert counts
             assert set(one.split()) == {"."} or set(other.split()) == {"."}  # ln(10/10) = 0: all weights are 0
         else:
             expected = brute(states(one), states(other), counts)
@@ -94,10 +88,6 @@ class TestFormula:
         found = greedy(text((1, 0), (0, 2)), text((3, 4)))
         assert found is not None
         assert (found.precision, found.recall, found.f1) == pytest.approx((0.7, 0.8, 1.12 / 1.5))
-
-    def test_the_evaluator_computes_the_same(self) -> None:
-        expected = brute(states(SUMMARY), states(REFERENCE))
-        assert tuple(whole(judge(BertScore())).values()) == pytest.approx(expected, abs=1e-9)
 
 
 class TestSentences:

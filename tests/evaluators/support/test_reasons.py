@@ -1,19 +1,19 @@
-"""Tests of reasons on the sentences of `explained.yaml`: planted errors, false alarms and quotations."""
+"""Labels and reasons of the sentences of `planted.yaml` and `explained.yaml`: errors, false alarms and quotations."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from together import together
 
-from summeter.evaluators.support.checks import CAUTION, MAX_REASON_LENGTH, MAX_REASONS, compare, reasons_for
+from summeter.evaluators.support.checks import CAUTION, MAX_REASON_LENGTH, MAX_REASONS, compare
 from summeter.evaluators.support.scorer import ClaimSupport, LexicalScorer
 from summeter.evaluators.support.words import Evidence, analyse, index_text
 from summeter.text.split import split
@@ -28,7 +28,9 @@ class Case(NamedTuple):
     expected: tuple[str, ...]
 
 
-DATA = yaml.safe_load((Path(__file__).parent / "explained.yaml").read_text("utf-8"))
+DATA, PLANTED = (
+    yaml.safe_load((Path(__file__).parent / name).read_text("utf-8")) for name in ("explained.yaml", "planted.yaml")
+)
 TEXTS = DATA["sources"]
 CASES = {name: [Case(*row[:3], tuple(row[3:])) for row in rows] for name, rows in DATA.items() if name != "sources"}
 SOUND = CASES["sound"]
@@ -52,6 +54,20 @@ def kinds(claim: str, evidence: Evidence) -> set[str]:
 def names_error_first(case: Case) -> bool:
     first = support_of(case).reasons[0].casefold()
     return all(text.casefold() in first for text in case.expected)
+
+
+def test_planted_errors_are_unsupported_and_correct_versions_are_supported() -> None:
+    true_positives, false_positives = Counter[bool](), Counter[bool]()
+    for source, _, sound, wrong, paraphrased in PLANTED["pairs"]:
+        text = PLANTED["sources"][source]
+        faithful, planted = SCORER.score([sound, wrong], index_text(text, split(text)))
+        true_positives[paraphrased] += not planted.supported
+        false_positives[paraphrased] += not faithful.supported
+    # The scorer does not recognise paraphrases, so nearly half of the reworded correct sentences are false alarms.
+    assert true_positives[False] >= 13
+    assert true_positives[True] >= 12
+    assert false_positives[False] == 0
+    assert false_positives[True] <= 10
 
 
 def test_the_first_reason_names_the_planted_error() -> None:
@@ -89,21 +105,6 @@ def test_unsupported_sentences_have_a_quotation_and_supported_ones_only_cautions
     else:
         assert re.search(r"'[^']+'|\d", found.reasons[0])
         assert not any(reason.startswith(CAUTION) for reason in found.reasons)
-
-
-@pytest.mark.parametrize(
-    ("text", "claim", "reason"),
-    [
-        ("He met three men.", "He met 5 men.", "5 is not in the source; nearest: 'three'"),
-        ("She paid nothing.", "She paid 5 euros.", "5 is not in the source, which has no numbers"),
-        ("Costs rose 4%.", "Costs rose $4.", "$4 is not in the source; nearest: 4%"),
-        ("The cat sat.", "The old grey cat sat.", "'old grey' has no support in the source"),
-        ("It fell.", "Angry dogs fell near Ghent.", "'Ghent' is not in the source"),
-    ],
-)
-def test_wording(text: str, claim: str, reason: str) -> None:
-    evidence = index_text(text, split(text))
-    assert reason in reasons_for(compare(claim, analyse(claim), evidence, "source"), supported=False)
 
 
 def test_reasons_for_key_facts_name_the_summary() -> None:

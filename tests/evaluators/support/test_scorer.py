@@ -3,6 +3,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from together import together
 
 from summeter.evaluators.support.comparison import CONFLICTS, Overlap
 from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Weights, shipped_weights, sigmoid
@@ -16,23 +17,54 @@ def support_of(claim, text=SOURCE):
     return LexicalScorer().score([claim], index_text(text, split(text)))[0]
 
 
-@pytest.mark.parametrize(
-    ("claim", "reason"),
+@together(
+    "claim, reason, text",
     [
-        ("Profits rose 41 percent in May.", "41 is not in the source; nearest: 14"),
-        ("Profits rose 14 percent in June.", "'June' is not in the source; nearest: 'May'"),
-        ("Quarterly profits rose.", "caution: 'Quarterly' has no support in the source"),
-        ("Angry penguins protested.", "'Angry', 'penguins protested' have no support in the source"),
-        ("The board approved a merger with Acme.", "negated in the source: 'did not approve'"),
-        ("Profits never rose in May.", "negated here, not in the source: 'never rose'"),
-        ("Profits fell 14 percent in May.", "'fell', but the source says 'rose'"),
-        ("Staff numbers rose.", "'rose', but the source says 'fell'"),
-        ("Profits rose in May.", "all content words found here"),
-        ("Staff numbers fell.", "copied word for word from here"),
+        *(
+            (*row, SOURCE)
+            for row in [
+                ("Profits rose 41 percent in May.", "41 is not in the source; nearest: 14"),
+                ("Profits rose 14 percent in June.", "'June' is not in the source; nearest: 'May'"),
+                ("Quarterly profits rose.", "caution: 'Quarterly' has no support in the source"),
+                ("Angry penguins protested.", "'Angry', 'penguins protested' have no support in the source"),
+                ("The board approved a merger with Acme.", "negated in the source: 'did not approve'"),
+                ("Profits never rose in May.", "negated here, not in the source: 'never rose'"),
+                ("Profits fell 14 percent in May.", "'fell', but the source says 'rose'"),
+                ("Staff numbers rose.", "'rose', but the source says 'fell'"),
+                ("Profits rose in May.", "all content words found here"),
+                ("Staff numbers fell.", "copied word for word from here"),
+            ]
+        ),
+        ("He met 5 men.", "5 is not in the source; nearest: 'three'", "He met three men."),
+        ("She paid 5 euros.", "5 is not in the source, which has no numbers", "She paid nothing."),
+        ("Costs rose $4.", "$4 is not in the source; nearest: 4%", "Costs rose 4%."),
+        ("The old grey cat sat.", "'old grey' has no support in the source", "The cat sat."),
+        ("Angry dogs fell near Ghent.", "'Ghent' is not in the source", "It fell."),
+        # Other shares do not match.
+        ("Sales at the firm rose by 25 percent.", "25 percent is not", "Sales at the firm rose in the third quarter."),
+        ("Sales rose by 50 percent in the second half.", "50 is not", "Sales rose by 20 percent in the second half."),
+        ("The firm sold 1 percent.", "1 percent is not in the source", "The firm sold 12 in 2019."),
+        ("The team won 3 percent of its games.", "3 percent is not in the source", "The team won 2 of 100 games."),
+        ("The U.S. waited in Mali.", "'U' is not in the source", "They told us to wait in Mali."),
     ],
 )
-def test_reasons(claim, reason):
-    assert reason in support_of(claim).reasons
+def test_reasons(claim, reason, text):
+    assert any(reason in found for found in support_of(claim, text).reasons)
+
+
+@together(
+    "claim, text",
+    [
+        ("The U.S. sent aid to Mali.", "The US sent aid to Mali."),
+        ("The UN met in Geneva.", "The U.N. met in Geneva."),
+        ("She read the email on Monday.", "She read the e-mail on Monday."),
+        ("E-mail was down on Monday.", "Email was down on Monday."),
+        ("The co-operation ended.", "The cooperation ended."),
+        ("The code X200 failed.", "The code X-200 failed."),
+    ],
+)
+def test_spelling_variants_are_not_reported_as_missing(claim, text):
+    assert not any("is not in" in reason or "no support" in reason for reason in support_of(claim, text).reasons)
 
 
 def test_evidence_points_at_the_sentence():
@@ -48,20 +80,6 @@ def test_texts_without_words_have_no_probability():
         assert verdict.reasons == ("no content words to check",)
     assert support_of("Profits rose.", "").reasons == ("the source has no words",)
     assert support_of("Profits rose.", "🎉 —").probability is None
-
-
-@pytest.mark.parametrize(
-    ("source", "claim", "number"),
-    [
-        ("Sales at the firm rose in the third quarter.", "Sales at the firm rose by 25 percent.", "25 percent"),
-        ("Sales rose by 20 percent in the second half.", "Sales rose by 50 percent in the second half.", "50"),
-        ("The firm sold 12 in 2019.", "The firm sold 1 percent.", "1 percent"),
-        ("The team won 2 of 100 games.", "The team won 3 percent of its games.", "3 percent"),
-    ],
-)
-def test_other_shares_do_not_match(source, claim, number):
-    (verdict,) = LexicalScorer("source").score([claim], index_text(source, split(source)))
-    assert f"{number} is not in the source" in verdict.reasons[0]
 
 
 def weights(words=0.0, density=0.0, checks=None, shift=0.0):
