@@ -73,6 +73,7 @@ _CONTRACTIONS = {
     )},
     "cannot": "can't", "will not": "won't",
 }  # fmt: skip
+_CONTRACTIONS |= {contracted: full for full, contracted in _CONTRACTIONS.items()}
 # Words that can replace each other in any sentence, in lower case. `_BOTH` may be exchanged in either direction.
 _BOTH = {"nearly": "almost", "movie": "film", "movies": "films", "perhaps": "maybe", "kids": "children"}
 _SYNONYMS = {
@@ -382,16 +383,11 @@ def _omission(subject: Subject) -> Iterator[Edits]:
 
 
 def _substitutions(text: str, table: dict[str, str], condition: str = "") -> Iterator[Edits]:
+    """Replace a word or phrase by one with the same meaning, unless the text after it contradicts the condition."""
     for old, new in table.items():
         for match in re.finditer(rf"(?<![\w'’-]){re.escape(old)}(?![\w'’-]){condition}", text.replace("’", "'")):
             if not re.search(r"\ban? $", text[: match.start()]):
                 yield ((*match.span(), new),)
-
-
-def _contraction(text: str) -> Iterator[Edits]:
-    """Contract a negation ("is not", "isn't") or expand it."""
-    no_subject = r"(?! (?:I|you|he|she|it|we|they|that|this|there|only|just)\b)"
-    yield from _substitutions(text, _CONTRACTIONS | {new: old for old, new in _CONTRACTIONS.items()}, no_subject)
 
 
 def _digits(text: str) -> Iterator[Edits]:
@@ -420,11 +416,6 @@ def _date(text: str) -> Iterator[Edits]:
         yield ((*match.span(), new),)
 
 
-def _synonym(text: str) -> Iterator[Edits]:
-    """Replace a word or phrase by one with the same meaning."""
-    yield from _substitutions(text, _SYNONYMS)
-
-
 def _order(subject: Subject) -> Iterator[Edits]:
     """Exchange two neighbouring sentences without common words, and without words that refer to other sentences."""
     spans = subject.sentences
@@ -440,8 +431,14 @@ _IN_SENTENCE: dict[str, Callable[[Subject, TextSpan], Iterator[Edits]]] = {
     "number": _number, "name": _name, "negation": _negation, "unit": _unit, "role": _role,
 }  # fmt: skip
 _REWRITTEN: dict[str, Callable[[str], Iterator[Edits]]] = {
-    "contraction": _contraction, "digits": _digits, "date": _date, "synonym": _synonym,
-}  # fmt: skip
+    # Contract a negation ("is not", "isn't") or expand it, unless a subject follows.
+    "contraction": lambda text: _substitutions(
+        text, _CONTRACTIONS, r"(?! (?:I|you|he|she|it|we|they|that|this|there|only|just)\b)"
+    ),
+    "digits": _digits,
+    "date": _date,
+    "synonym": lambda text: _substitutions(text, _SYNONYMS),
+}
 _IN_SUMMARY: dict[str, Callable[[Subject], Iterator[Edits]]] = {"omission": _omission, "order": _order}
 ERRORS = ("number", "name", "negation", "unit", "role", "omission")
 """Kinds of planted errors."""

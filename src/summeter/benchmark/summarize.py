@@ -207,8 +207,8 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, context: StepContext)
     written.sort(key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
     result = _result(written, settings, template, data)
     left_out = [LeftOut("document", document.id, "is beyond the limit") for document in with_text[len(documents) :]]
-    empty = data.documents.keys() - {document.id for document in with_text}
-    left_out += [LeftOut("document", doc_id, "has no text") for doc_id in data.documents if doc_id in empty]
+    empty = (document for document in data.documents.values() if not document.text.strip())
+    left_out += [LeftOut("document", document.id, "has no text") for document in empty]
     return replace(result, dropped=[*left_out, *result.dropped])
 
 
@@ -274,7 +274,7 @@ async def _generate(
     """Summarize with a local encoder-decoder; the noun and the number of sentences are ignored."""
     del kind, sentences
     (text,) = await network.ask([Generate((prefix + document.text,), generation)])
-    if not _has_words(text):
+    if not any(map(str.isalnum, text)):
         return Written(document, system, network.id, None, "unparsed", f"{EMPTY}: {show(text)}", None)
     return Written(document, system, network.id, clean(text), "ok", None, None)
 
@@ -292,17 +292,13 @@ def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
         text = value.get("summary")
         if not isinstance(text, str):
             raise ReplyError(f'expected a string under "summary", got {show(text)}')
-        if not _has_words(text):
+        if not any(map(str.isalnum, text)):
             raise ReplyError(f'{EMPTY}: expected a string under "summary", got {show(text)}')
         if is_refusal(text):
             raise ReplyError(f"refused: {show(text)}", kind="refused")
         return clean(text)
 
     return read_reply(reply, read, wanted=lambda value: isinstance(value, dict), material=material)
-
-
-def _has_words(text: str) -> bool:
-    return any(character.isalnum() for character in text)
 
 
 def _result(written: Sequence[Written], settings: SummarizeSettings, template: Template, data: Dataset) -> Result:

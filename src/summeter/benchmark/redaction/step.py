@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -135,13 +135,18 @@ def redact(inputs: Inputs, settings: RedactSettings, context: StepContext) -> Re
     if settings.pairs and any(summaries for document, summaries in data.items() if document.id in maskers):
         result = summarize_copies(redacted, list(new_ids), inputs.history, context)
     by_category = Counter(entity.category for each in entities.values() for entity in each)
+    columns: set[str] = set()  # columns that no step wrote, which are left out
+    for document, summaries in data.items():
+        if document.id in maskers:
+            columns |= document.extra.keys() - DOCUMENT_COLUMNS
+            columns |= {name for summary in summaries for name in summary.extra.keys() - SUMMARY_COLUMNS}
     details = {
         "documents": len(maskers),
         "entities": {category: by_category[category] for category in CATEGORIES},
         "entities_per_text": round(by_category.total() / len(maskers), 2),
         "reviewed": None if settings.review is None else dict(sorted(decisions.items())),
         "leaks": dict(sorted(Counter(leak.kind for leak in leaks).items())),
-        "columns_left_out": _columns_left_out(data, maskers),
+        "columns_left_out": sorted(columns),
     }
     packages = PACKAGES if recognize else ()
     return replace(result, counts={"redacted": len(maskers), **result.counts}, packages=packages, details=details)
@@ -161,16 +166,6 @@ def _find_entities(texts: Iterable[str], recognize: Recognizer | None, settings:
                 entity = by_spelling.setdefault(spelling.casefold(), Entity.of(category, spelling))
                 spellings.setdefault(entity, set()).add(spelling)
     return spellings
-
-
-def _columns_left_out(data: Dataset, redacted: Container[str]) -> list[str]:
-    """Return the columns of the redacted documents and their summaries that no step wrote."""
-    columns = set()
-    for document, summaries in data.items():
-        if document.id in redacted:
-            columns |= document.extra.keys() - DOCUMENT_COLUMNS
-            columns |= {name for summary in summaries for name in summary.extra.keys() - SUMMARY_COLUMNS}
-    return sorted(columns)
 
 
 # ---- leaks ----
