@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from summeter.benchmark.step import MANIFEST, file_hashes
 from summeter.cli.main import main
+from summeter.data.folder import file_hash
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -35,3 +38,24 @@ def bench(folder: Path, sections: dict[str, Any], *options: object, **shared: ob
     fields = {"name": "town", **{name: str(value) for name, value in shared.items()}, **sections}
     (folder / "BENCH.yaml").write_text(json.dumps(fields, default=str, indent=1) + "\n", "utf-8")  # JSON is YAML
     return command("bench", "run", folder / "BENCH.yaml", "-o", folder / "out", *options)
+
+
+def edited(name: str, change: Callable[[list[dict[str, Any]]], None]) -> Callable[[Path], None]:
+    """Change the rows of a JSON Lines file."""
+
+    def tamper(release: Path) -> None:
+        rows = lines(release / name)
+        change(rows)
+        write_lines(release / name, *rows)
+
+    return tamper
+
+
+def renew_hashes(release: Path) -> None:
+    """Renew all hashes, as an attacker who knows the format would."""
+    card = json.loads((release / "dataset.json").read_text())
+    card["files"] = {name: file_hash(release / name) for name in card["files"] if (release / name).exists()}
+    (release / "dataset.json").write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
+    manifest = json.loads((release / MANIFEST).read_text())
+    manifest["files"] = file_hashes(release)
+    (release / MANIFEST).write_text(json.dumps(manifest))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark.chains import bench, command
+from benchmark.chains import bench, command, edited, renew_hashes
 
 from summeter.benchmark import run_step
 from summeter.benchmark.release import STEP, ReleaseSettings, pseudonym
@@ -317,18 +317,6 @@ def test_croissant_names_files_and_columns_that_are_there(release: Path) -> None
 # ---- tampering ----
 
 
-def edited(name: str, change: Callable[[list[dict[str, Any]]], None]) -> Callable[[Path], None]:
-    """Change the rows of a JSON Lines file."""
-
-    def tamper(release: Path) -> None:
-        file = release / name
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        change(lines)
-        file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
-
-    return tamper
-
-
 def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
     """Change the first occurrence of a text in a file."""
 
@@ -440,16 +428,6 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     ),
 }  # fmt: skip
 """Tampering, the file in which `verify` detects it even if all hashes were renewed, and a part of the message."""
-
-
-def renew_hashes(release: Path) -> None:
-    """Renew all hashes, as an attacker who knows the format would."""
-    card = json.loads((release / "dataset.json").read_text())
-    card["files"] = {name: file_hash(release / name) for name in card["files"] if (release / name).exists()}
-    (release / "dataset.json").write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
-    manifest = json.loads((release / MANIFEST).read_text())
-    manifest["files"] = file_hashes(release)
-    (release / MANIFEST).write_text(json.dumps(manifest))
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)

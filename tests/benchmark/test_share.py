@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark.chains import bench, command, lines
+from benchmark.chains import bench, command, edited, lines, renew_hashes
 from benchmark.chains import write_lines as write_rows
 
 from summeter.benchmark.step import MANIFEST, file_hashes
 from summeter.data.dataset import load
-from summeter.data.folder import CARD, file_hash
+from summeter.data.folder import CARD
 
 pytest.importorskip("pyarrow")
 
@@ -114,37 +114,24 @@ def test_share_survives_import_and_export(tmp_path: Path) -> None:
     assert load(tmp_path / "again.jsonl").documents["vault"].share is False
 
 
-RAW: dict[str, tuple[str, Callable[[Path], None]]] = {
-    "rows": ("raw.jsonl", lambda path: void(write_rows(path, {"id": "a", "text": SECRET, "share": False}))),
-    "a second row": (
-        "raw.jsonl",
-        lambda path: void(write_rows(path, {"id": "a", "text": SECRET}, {"id": "a", "text": SECRET, "share": False})),
-    ),
-    "a table": ("raw.csv", lambda path: void(path.write_text(f"id,text,share\na,{SECRET},FALSE\n", "utf-8"))),
-    "a near-duplicate": (
-        "raw.jsonl",
-        lambda path: void(write_rows(path, {"id": "a", "text": SECRET}, {"id": "b", "text": SECRET, "share": False})),
-    ),
-    "turns": (
-        "raw.json",
-        lambda path: void(
-            path.write_text(json.dumps([
-                {"speaker": "Ana", "text": SECRET, "share": False}, {"speaker": "Ben", "text": "Yes, that is so."},
-            ]))
-        ),
-    ),
-}  # fmt: skip
-
-
-def void(_: object) -> None:
-    """Nothing."""
+WITHHELD, OPEN = {"text": SECRET, "share": False}, {"text": SECRET}
+RAW = {
+    "rows.jsonl": [{"id": "a", **WITHHELD}],
+    "second.jsonl": [{"id": "a", **OPEN}, {"id": "a", **WITHHELD}],
+    "near-duplicate.jsonl": [{"id": "a", **OPEN}, {"id": "b", **WITHHELD}],
+    "table.csv": f"id,text,share\na,{SECRET},FALSE\n",
+    "turns.json": json.dumps([{"speaker": "Ana", **WITHHELD}, {"speaker": "Ben", "text": "Yes, that is so."}]),
+}
 
 
 @pytest.mark.parametrize("name", RAW)
 def test_raw_documents_keep_share(name: str, tmp_path: Path) -> None:
-    file, write = RAW[name]
-    write(tmp_path / file)
-    assert bench(tmp_path, {"source": {"sources": {"vault": file}, "detect": False}}) == 0
+    content = RAW[name]
+    if isinstance(content, str):
+        (tmp_path / name).write_text(content, "utf-8")
+    else:
+        write_rows(tmp_path / name, *content)
+    assert bench(tmp_path, {"source": {"sources": {"vault": name}, "detect": False}}) == 0
     assert [document.share for document in load(tmp_path / "out" / "source").documents.values()] == [False]
 
 
@@ -174,24 +161,13 @@ def test_a_copy_of_a_withheld_text_is_not_released(
 # ---- verification ----
 
 
-def changed(file: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
-    """Changes the first line of a file of a release."""
-
-    def tamper(release: Path) -> None:
-        first, *rest = lines(release / file)
-        change(first)
-        write_rows(release / file, first, *rest)
-
-    return tamper
-
-
 DOCUMENTS, SUMMARIES = "documents.jsonl", "summaries.jsonl"
 LEAKS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a text": (changed(DOCUMENTS, lambda row: row.update(text=SECRET)), DOCUMENTS),
-    "a column": (changed(DOCUMENTS, lambda row: row["extra"].update(body=SECRET)), DOCUMENTS),
-    "an allowed column": (changed(DOCUMENTS, lambda row: row["extra"].update(origin=SECRET * 3)), DOCUMENTS),
-    "a column of a summary": (changed(SUMMARIES, lambda row: row["extra"].update(source_text=SECRET)), SUMMARIES),
-    "a file": (lambda release: void((release / "backup.txt").write_text(SECRET)), "backup.txt"),
+    "a text": (edited(DOCUMENTS, lambda rows: rows[0].update(text=SECRET)), DOCUMENTS),
+    "a column": (edited(DOCUMENTS, lambda rows: rows[0]["extra"].update(body=SECRET)), DOCUMENTS),
+    "an allowed column": (edited(DOCUMENTS, lambda rows: rows[0]["extra"].update(origin=SECRET * 3)), DOCUMENTS),
+    "a column of a summary": (edited(SUMMARIES, lambda rows: rows[0]["extra"].update(body=SECRET)), SUMMARIES),
+    "a file": (lambda release: (release / "backup.txt").write_text(SECRET) and None, "backup.txt"),
 }
 
 
@@ -204,12 +180,7 @@ def test_verify_detects_a_withheld_text_after_all_hashes_are_renewed(
     release = released(tmp_path, tmp_path / "data")
     tamper, file = LEAKS[name]
     tamper(release)
-    card = json.loads((release / CARD).read_text("utf-8"))
-    card["files"] = {sealed: file_hash(release / sealed) for sealed in card["files"]}
-    (release / CARD).write_text(json.dumps(card), "utf-8")
-    manifest = json.loads((release / MANIFEST).read_text("utf-8"))
-    manifest["files"] = file_hashes(release)
-    (release / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+    renew_hashes(release)
     capsys.readouterr()
     assert command("bench", "verify", release) == 3
     messages = ("withheld text", "may not be shared", "is not a file of a release")
