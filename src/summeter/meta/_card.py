@@ -121,7 +121,7 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     unlike = []
     for scores in series:
         grid = Grid.of(scores)
-        if shared_documents(dict(zip(grid.systems, grid.judge, strict=True))).means_note:
+        if shared_documents(dict(zip(grid.systems, grid.judge, strict=True))).note:
             unlike.append(f"{scores.judge.aspect} by {labels[scores.judge.key]}")
     if unlike:
         notes.append(f"means are over each system's own documents (n), which differ between systems: {listed(unlike)}")

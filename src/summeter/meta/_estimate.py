@@ -27,7 +27,7 @@ from summeter.meta.measure import pair_fields
 from summeter.meta.options import By, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, key_of, merged, named, pair_name
 from summeter.meta.sample import Sample
-from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
+from summeter.meta.selection import Group, all_pairs, groups, meta_input, summary_groups
 from summeter.pages.numbers import count
 from summeter.records import UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
@@ -314,10 +314,8 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
     read = meta_input(run, gold, options)
     rows: list[Row] = []
     for pairs in all_pairs(read, Level.SUMMARY, options):
-        all_systems = Group(None, None, pairs)
-        systems = [str(name) for name in pairs.units.system.used()]
-        each_system = [Group("system", name, _of(all_systems, name)) for name in systems] if len(systems) > 1 else []
-        for group in (all_systems, *each_system):
+        all_systems, *each_system = groups(pairs, "system")
+        for group in (all_systems, *(each_system if len(each_system) > 1 else ())):
             part = group.sample
             about = merged(pair_fields(part), group.fields(), study=STUDY)
             try:

@@ -414,10 +414,15 @@ class OfOptionalGold(Protocol[A_contra, B_contra, P, R_co]):
 
 
 class StudyDecorator(Generic[P, OptionsT]):
-    """The decorator that `study` returns, for functions of one to three inputs and the options."""
+    """A decorator that turns a function of one to three inputs and an options model into a study.
 
-    def __init__(self, options: type[Options], command: str | None) -> None:
-        self.options = options
+    If `command` is given, it also creates the command `summeter meta NAME`. Callers pass options as keywords. Several
+    runs are joined into one `JudgeInput`, and judges without a row are named in the notes. The study raises UsageError
+    for an unknown keyword or an invalid value (see also `StudyEntry`).
+    """
+
+    def __init__(self, options: Callable[P, OptionsT], *, command: str | None = None) -> None:
+        self.options = cast("type[Options]", options)
         self.command = command
 
     @overload
@@ -489,12 +494,4 @@ class StudyDecorator(Generic[P, OptionsT]):
         return checked
 
 
-def study(options: Callable[P, OptionsT], *, command: str | None = None) -> StudyDecorator[P, OptionsT]:
-    """Return a decorator that turns a function into a study with the given options.
-
-    If `command` is given, the decorator also creates the command `summeter meta NAME`. The function receives the inputs
-    of the study and then an options model. Several runs are joined into one `JudgeInput`, and judges without a row are
-    named in the notes. Callers pass options as keywords. The study raises UsageError for an unknown
-    keyword or an invalid value (see also `StudyEntry`).
-    """
-    return StudyDecorator(cast("type[Options]", options), command)
+study = StudyDecorator

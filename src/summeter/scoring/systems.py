@@ -136,19 +136,6 @@ class SharedDocuments(NamedTuple):
         return {name: number for number, group in enumerate(self.groups, 1) for name in group.counts}
 
     @property
-    def means_note(self) -> str | None:
-        """Note that the systems' means are over different documents, or None if all are over the same."""
-        if self.note is None:
-            return None
-        counts = {name: count for group in self.groups for name, count in group.counts.items()}
-        counts |= {**self.apart, **self.left_out}
-        names = list(counts)
-        if len(counts) > _NAMED:
-            names = [choose(counts, key=counts.__getitem__) for choose in (min, max)]
-        listed = ", ".join(f"{name} {counts[name]}" for name in names)
-        return f"means are over each system's own documents ({listed}), which are not the same"
-
-    @property
     def note(self) -> str | None:
         """Note on the documents of the ranking, or None if all systems are ranked on all of their documents."""
         texts: list[str] = []
