@@ -303,15 +303,6 @@ class TestGate:
             "faithfulness": pytest.approx(1 / 3),
         }
 
-    def test_a_changed_judge_is_stale(self, made: Calibration, tmp_path: Path) -> None:
-        changed = ENTRY.model_copy(update={"signature": "mock|judge:scripted/one|prompt:ffff|v:1"})
-        other = run_of(tmp_path / "run", 3, entry=changed)
-        with pytest.raises(UsageError) as caught:
-            gate(other, min={"faithfulness": 0.1}, calibrations=[made])
-        assert "stale" in str(caught.value)
-        assert ENTRY.signature in str(caught.value)
-        assert changed.signature in str(caught.value)
-
 
 @pytest.mark.shared
 def test_qags_against_its_annotators(shared: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from meta.makers import judgment, ratings, sentences
 
@@ -53,6 +53,7 @@ def test_shares_and_means_are_those_of_scoring() -> None:
         assert summary_scores(rows, {"j": reduce})[0].value == pytest.approx(expected, abs=1e-15)
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

@@ -96,7 +96,7 @@ def accuracy(labels: list[int], said: list[int]) -> float:
 def plain(labels: list[int], scores: list[float]) -> tuple[float, float]:
     """Return the last best percentile in steps of .2 as threshold; only scores above it are decided 1."""
     best, kept = 0.0, 0.0
-    for threshold in (float(np.percentile(scores, step)) for step in np.arange(0, 100, 0.2)):
+    for threshold in np.percentile(scores, np.arange(0, 100, 0.2)).tolist():
         value = accuracy(labels, [int(score > threshold) for score in scores])
         if value >= best:
             best, kept = value, threshold

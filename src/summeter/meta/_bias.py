@@ -184,15 +184,16 @@ def length_estimates(
     """
     pairs = (judge, words), (judge, gold), (words, gold)
     correlations = [correlation_of(*pair, documents, "pearson") for pair in pairs]
+    sizes = np.bincount(documents, minlength=bootstrap.units)
 
     def statistics(weights: Floats) -> Floats:
         r12, r13, r23 = (correlation(weights) for correlation in correlations)
         rest = (1 - r13**2) * (1 - r23**2)
-        few = weights[:, documents].sum(axis=1) < _FEWEST_ROWS
+        few = weights @ sizes < _FEWEST_ROWS
         partial = (r12 - r13 * r23) / np.sqrt(np.where(few | ~(rest > 1e-12), np.nan, rest))
         return np.stack([np.clip(partial, -1, 1), r12, r23, r12 - r23], axis=1)
 
-    (samples,) = bootstrap.samples(statistics, width=len(judge))
+    (samples,) = bootstrap.samples(statistics)
     values = [None if np.isnan(value) else value for value in statistics(np.ones((1, bootstrap.units)))[0].tolist()]
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
     partial_p = None if values[0] is None else correlation_p(values[0], len(judge) - 3)

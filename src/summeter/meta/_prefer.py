@@ -77,10 +77,22 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     The chain of neighbours follows people's ranking by the mean over all aspects of the block (Shen et al. rank by the
     average of four ratings). Raises UsageError if there is nothing to compare or a system is unknown.
     """
-    if run is None:
-        return _people_alone(gold_input(gold, options.judgment_set)[0], options)
-    read = meta_input(run, gold, options)
     rows: list[Row] = []
+    if run is None:
+        columns, _ = gold_input(gold, options.judgment_set)
+        names = options.gold_aspects or aspects(columns)
+        for aspect in names:
+            for scores in gold_scores(columns, aspect, Level.SUMMARY, options):
+                grid = Grid.of(scores)
+                if len(grid.systems) > 1:
+                    rows += _system_rows(named(scores.judge, scores.gold), grid.systems, grid.gold, options)
+            for people in people_verdicts(columns, aspect, options):
+                gained = people.points_of(people.pairs, people.documents)
+                rows += strength_rows(people.pairs, gained, named(people.rater), options)
+        if not rows:
+            raise UsageError(f"people did not judge several systems; the judged aspects are: {', '.join(names)}")
+        return Study("prefer", rows)
+    read = meta_input(run, gold, options)
     shown: set[tuple[str, ...]] = set()
     try:
         matrices, why = summary_groups(read, options, options.by), None
@@ -115,26 +127,9 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
                 rows += strength_rows(chosen, people.points_of(chosen, documents), named(people.rater), options)
     if not rows:
         if matrices:
-            names = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
-            raise UsageError(f"preferences need at least 2 systems, but the data have only {names}")
+            found = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
+            raise UsageError(f"preferences need at least 2 systems, but the data have only {found}")
         raise why or UsageError("the run has no verdicts on pairs of systems that people also judged")
-    return Study("prefer", rows)
-
-
-def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
-    """Return win rates and strengths by human scores and verdicts."""
-    rows: list[Row] = []
-    names = options.gold_aspects or aspects(columns)
-    for aspect in names:
-        for scores in gold_scores(columns, aspect, Level.SUMMARY, options):
-            grid = Grid.of(scores)
-            if len(grid.systems) > 1:
-                rows += _system_rows(named(scores.judge, scores.gold), grid.systems, grid.gold, options)
-        for verdicts in people_verdicts(columns, aspect, options):
-            points_of_pairs = verdicts.points_of(verdicts.pairs, verdicts.documents)
-            rows += strength_rows(verdicts.pairs, points_of_pairs, named(verdicts.rater), options)
-    if not rows:
-        raise UsageError(f"people did not judge several systems; the judged aspects are: {', '.join(names)}")
     return Study("prefer", rows)
 
 

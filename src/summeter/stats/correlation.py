@@ -123,6 +123,16 @@ def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weig
     >>> round(got.value, 4), got.low < got.value <= got.high
     (0.8857, True)
     """
+    if coefficient == "pearson" and len(x) > 1 and not (_flat(x) or _flat(y)):
+        x, y = _centred(x), _centred(y)
+        columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
+        sums = np.stack([np.bincount(labels, weights=column) for column in columns], axis=1)
+
+        def of_clusters(weights: Floats) -> Floats:
+            n, *moments = (weights[:, : len(sums)] @ sums).T
+            return _exact_on_lines(_product_moment(n, *moments), n)
+
+        return of_clusters
     of_rows = _weighted(x, y, coefficient)
     return lambda weights: of_rows(weights[:, labels])
 
@@ -143,9 +153,16 @@ def _in_blocks(of_block: Callable[[slice], Floats], weights: Floats) -> Floats:
     for start in range(0, len(weights), size):
         rows = slice(start, start + size)
         values[rows] = of_block(rows)
-    # Points on a line should give exactly 1, because with few pairs the p-value depends on the last bit.
+    return _exact_on_lines(values, weights.sum(axis=1))
+
+
+def _exact_on_lines(values: Floats, n: Floats) -> Floats:
+    """Return coefficients of ``n`` pairs, NaN for fewer than two pairs, and exactly 1 or -1 for points on a line.
+
+    With few pairs, the p-value depends on the last bit.
+    """
     values = np.where(np.abs(values) > 1 - 2e-15, np.sign(values), values)
-    return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
+    return np.asarray(np.where(n >= 2, values, np.nan))
 
 
 def near_one(side: Floats) -> Floats:
@@ -488,17 +505,17 @@ def permute_correlations(
 
 def _pearson_gaps(g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
     """Return differences of Pearson's r, which for standardised scores are linear in the exchange."""
-    gold, mask = near_one(g), swapped.astype(np.float64)
+    n, gold = len(g), near_one(g)
     gold = (gold - gold.mean()) / gold.std()
-    return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
 
+    def r(mask: Floats) -> Floats:
+        """Return r(gold, a + mask (b - a)) for each row of ``mask``."""
+        mean = (a.sum() + mask @ (b - a)) / n
+        square = ((a**2).sum() + mask @ (b**2 - a**2)) / n
+        cross = ((gold * a).sum() + mask @ (gold * (b - a))) / n
+        spread = square - mean**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(spread > 1e-14, cross / np.sqrt(spread), np.nan))
 
-def _standard(mask: Floats, g: Floats, a: Floats, b: Floats) -> Floats:
-    """Return r(g, a + mask (b - a)) for each row of ``mask``; g has mean 0 and standard deviation 1."""
-    n = len(g)
-    mean = (a.sum() + mask @ (b - a)) / n
-    square = ((a**2).sum() + mask @ (b**2 - a**2)) / n
-    cross = ((g * a).sum() + mask @ (g * (b - a))) / n
-    spread = square - mean**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(spread > 1e-14, cross / np.sqrt(spread), np.nan))
+    mask = swapped.astype(np.float64)
+    return r(mask) - r(1 - mask)
