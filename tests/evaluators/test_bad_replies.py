@@ -378,14 +378,6 @@ def test_one_repair_turn_names_the_fault(name: str) -> None:
     assert all(len(keys) == 2 for keys in calls if keys)
 
 
-@pytest.mark.parametrize("name", ["mcq", "rts", "stareval", "direct"])
-def test_rating_judges_need_no_harness(name: str) -> None:
-    harness = _from_schema(find(name)())  # type: ignore[arg-type] - a RatingJudge
-    for text in (harness.good, harness.other):
-        assert [judgment.status for judgment in judge(harness, text)[1]] == ["ok"]
-    assert harness.good != harness.other
-
-
 def test_every_llm_evaluator_has_a_harness() -> None:
     asking = {name for name in CATALOG if find(name)().asks_llm and len(find(name)().components()) == 1}
     assert asking <= set(HARNESSES)

@@ -183,9 +183,10 @@ class TestContract:
             ("error", "unreachable does not answer")
         }
 
-    def test_every_judgment_is_signed_addressed_and_explained(self, name: str) -> None:
-        found = judge(name, pair(name))
+    def test_every_judgment_is_signed_addressed_explained_and_deterministic(self, name: str) -> None:
+        found, again = judge(name, pair(name)), judge(name, pair(name)).judgments
         assert found.failures == []
+        assert sorted(found.judgments, key=lambda j: str(j.key)) == sorted(again, key=lambda j: str(j.key))
         parts = {part.name: part for part in usable(name).components()}
         measured = {(part.name, aspect) for part in usable(name).components() for aspect in part.active_aspects}
         for one in found.judgments:
@@ -210,10 +211,6 @@ class TestContract:
             build(f"{name}[no_such_setting=1]")
         with pytest.raises(UsageError, match="no_such_setting"):
             find(name)(no_such_setting=1)
-
-    def test_it_is_deterministic(self, name: str) -> None:
-        one, two = judge(name, pair(name)).judgments, judge(name, pair(name)).judgments
-        assert sorted(one, key=lambda j: str(j.key)) == sorted(two, key=lambda j: str(j.key))
 
 
 def other_values(annotation: Any) -> list[Any]:

@@ -119,13 +119,6 @@ class TestAFactAtTheEnd:
         assert len(true.calls) == len(false.calls)
         assert len(true.calls) - 1 in WINDOWS
 
-    def test_a_truncated_fact_is_not_found_but_counted(self) -> None:
-        true, _ = run(FactScore(), TWO, Reader(8192), context=8192, on_overflow="truncate")[1]
-        assert true.label == 0
-        assert true.truncated_tokens is not None
-        assert true.truncated_tokens > 40_000
-        assert '"truncated_tokens":4' in true.line
-
     def test_supported_claims_are_not_asked_about_again(self) -> None:
         begin = LONG.text[LONG.sentences[0].start : LONG.sentences[0].end]
         first, last = run(FactScore(), item(LONG, begin, PLANTED), Reader(8192), context=8192)[1]

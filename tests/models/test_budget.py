@@ -89,12 +89,6 @@ def test_money() -> None:
     assert error.exit_code == 130
 
 
-def test_earlier_usage_counts() -> None:
-    results, llm = spend(Budget(1000, None, Usage(tokens_in=1000)), 3)
-    assert llm.calls == 0
-    assert all(isinstance(one, BudgetError) for one in results)
-
-
 def test_a_failed_call_releases_its_reserved_budget() -> None:
     async def main() -> Budget:
         budget = Budget(10_000, None)

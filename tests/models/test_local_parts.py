@@ -81,19 +81,6 @@ def test_batches_hold_every_input_once_within_budget_and_padding(
         assert most is None or len(batch) <= most
 
 
-def test_padding_on_mixed_lengths_is_under_five_percent_and_far_from_unsorted() -> None:
-    # Twelve summaries of one document: sentence pairs short, windows longer, one pair of the whole document each.
-    lengths = [20 + 7 * place % 60 for place in range(400)] + [150 + 11 * place % 90 for place in range(300)]
-    lengths += [505 + place % 7 for place in range(36)]
-    batches = plan(lengths, 4096)
-    wasted, full = padding(lengths, batches)
-    assert wasted / full < 0.05
-    unsorted = [list(range(start, min(start + 32, len(lengths)))) for start in range(0, len(lengths), 32)]
-    wasted_before, full_before = padding(lengths, unsorted)
-    assert wasted_before / full_before > 0.2
-    assert len(batches) < len(lengths) / 4
-
-
 def test_a_batch_is_halved_if_memory_is_exhausted() -> None:
     seen: list[int] = []
 

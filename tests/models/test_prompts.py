@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.models.prompts import LANGUAGES, PromptFolder, Template
+from summeter.models.prompts import PromptFolder, Template
 from summeter.records import InputError, UsageError, digest
 
 SOURCE = """--- system ---
@@ -85,22 +84,3 @@ def test_a_folder_may_have_the_name_of_a_language(tmp_path: Path, monkeypatch: p
     mine = PromptFolder.model_validate("./de")
     assert (mine.language, mine.texts) == (None, (("fact_check", "Mine"),))
     assert PromptFolder.model_validate(mine.model_dump()) == mine
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_languages_have_the_variables_and_keys_of_english(language: str) -> None:
-    package, folder = "summeter.evaluators.finesure", PromptFolder.model_validate(language)
-    for name in ("fact_check", "align", "key_facts_document", "key_facts_reference", "key_facts_validate"):
-        parts = []
-        for template in (Template.load(package, name), Template.load(package, name, folder)):
-            tags = re.findall(r"{[{%].*?[%}]}|<<<.*?>>>", template.source)
-            words = re.findall(
-                r'"(?:[a-z -]+ error|quote|reason|category|present|lines|useful|key_facts)"', template.source
-            )
-            parts.append((sorted(tags), sorted(set(words))))
-        assert parts[0] == parts[1], name
-
-
-def test_a_prompt_without_a_translation_is_refused() -> None:
-    with pytest.raises(UsageError, match="yesno does not exist in the language de"):
-        Template.load("summeter.evaluators.rating", "yesno", PromptFolder.model_validate("de"))

@@ -60,7 +60,7 @@ def test_a_reply_under_a_schema(vendor: Vendor) -> None:
     assert json.dumps(SUMMARY)[1:-1] in whole
 
 
-@EVERY
+@EACH_CLIENT
 def test_refusals_and_truncated_replies(vendor: Vendor) -> None:
     refused, cut = (vendor.answer(reply, STRICT)[0] for reply in (vendor.refused, vendor.cut))
     assert (bool(refused.refusal), refused.text) == (True, "")
@@ -137,7 +137,7 @@ def test_a_reply_that_is_too_long_is_not_read(vendor: Vendor, monkeypatch: pytes
         assert not isinstance(caught, TransientError)
 
 
-@EVERY
+@EACH_CLIENT
 def test_log_probabilities_or_a_capability_error(vendor: Vendor) -> None:
     request = ask(top_logprobs=2)
     if vendor.with_logprobs is None:
@@ -181,7 +181,7 @@ def _refused_before_sending(vendor: Vendor, request: Request, lacks: str) -> Non
     assert vendor.model in str(caught.value)
 
 
-@EVERY
+@EACH_CLIENT
 def test_a_schema_refused_is_asked_for_more_weakly(vendor: Vendor) -> None:
     def behave(call: Call) -> Reply:
         return (
@@ -197,7 +197,7 @@ def test_a_schema_refused_is_asked_for_more_weakly(vendor: Vendor) -> None:
     assert len(server.calls) == 3  # the lack is remembered
 
 
-@EVERY
+@EACH_CLIENT
 def test_a_refused_temperature_says_what_to_do(vendor: Vendor) -> None:
     caught = vendor.failure(vendor.error(400, vendor.temperature), STRICT)
     assert isinstance(caught, CapabilityError)

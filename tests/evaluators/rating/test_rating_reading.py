@@ -71,11 +71,6 @@ def test_an_answer_inside_a_sentence_is_rejected(answer: str, sentence: str) -> 
         score_in(sentence.format(answer))
 
 
-@given(st.sampled_from([1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]), st.sampled_from(["Score: {}", "a score of {} out of 5."]))
-def test_half_points_are_kept(score: float, form: str) -> None:
-    assert score_in(form.format(f"{score:g}")) == score
-
-
 WORDS = "score of is a 4 3/5 not between and 5 out-of two stars so , . :".split()  # noqa: SIM905
 
 
