@@ -288,12 +288,13 @@ def _training_overlap(data: Dataset, judges: list[Evaluator], bound: Mapping[str
 
 def _show_pending_batches(folder: Path) -> None:
     """Print the batches that the vendor still processes."""
-    from summeter.runs.batches import BATCHES, BatchLog, waiting_words
+    from summeter.runs.batches import BATCHES, BatchLog
 
-    lines = waiting_words(BatchLog(folder / BATCHES).open)
-    for line in lines:
-        typer.echo(f"summeter: {line}", err=True)
-    if lines:
+    pending = BatchLog(folder / BATCHES).open
+    for batch in pending:
+        what = f"batch {batch.name} ({len(batch.keys)} calls to {batch.model}, since {batch.since})"
+        typer.echo(f"summeter: {what} continues at the vendor", err=True)
+    if pending:
         how = "run the same command with --batch to fetch the replies"
         typer.echo(f"summeter: {how}, or cancel them with: summeter batches cancel {folder}", err=True)
 

@@ -25,7 +25,7 @@ from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.engine.plan import Data, item_key, item_of, splitter
 from summeter.engine.runs import Run, finish, new_manifest
-from summeter.engine.worker import failure
+from summeter.engine.worker import record
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
@@ -368,27 +368,15 @@ class _Judge:
             judged.setdefault(item_key(item), []).extend(self._judgments(row, item, store))
         for item, judgment in self._missing_units():
             judged[item_key(item)].append(judgment)
-        ok = failed = 0
-        written: list[Judgment] = []
-        reasons: dict[str, int] = {}
+        outcomes: Counter[str | None] = Counter()  # raw replies by reason, which is None for a usable one
         for key, judgments in judged.items():
-            bad = [row for row in judgments if row.status in {"unparsed", "refused"}]
-            journal.judged(self.entry, key, judgments)
-            written += judgments
-            for aspect in dict.fromkeys(row.aspect for row in bad):
-                of_aspect = [row for row in bad if row.aspect == aspect]
-                journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
-            # A raw reply is counted once, as usable or with the first reason.
-            replies: dict[tuple[Any, ...], list[Judgment]] = {}
+            record(journal, self.entry, key, judgments)
+            of_replies: dict[tuple[Any, ...], str | None] = {}
             for index, judgment in enumerate(judgments):
-                replies.setdefault(judgment.calls or (index,), []).append(judgment)
-            for group in replies.values():
-                unusable = next((judgment for judgment in group if judgment.status != "ok"), None)
-                if unusable is None:
-                    ok += 1
-                else:
-                    failed += 1
-                    reasons[unusable.reason or ""] = reasons.get(unusable.reason or "", 0) + 1
+                reply = judgment.calls or (index,)
+                if of_replies.get(reply) is None:
+                    of_replies[reply] = None if judgment.status == "ok" else judgment.reason or ""
+            outcomes.update(of_replies.values())
         # Summaries without an output are skipped if their system has other outputs.
         absent = 0
         systems = {system for _, system, rival in judged if rival is None}
@@ -399,18 +387,20 @@ class _Judge:
                 skipped = [self._judgment(item, each, status="skipped", reason=NO_OUTPUT) for each in self.aspects]
                 journal.judged(self.entry, key, skipped)
                 absent += 1
+        ok = outcomes.pop(None, 0)
+        counts = reply_counts(judgment for judgments in judged.values() for judgment in judgments)
         return Imported(
-            self.entry.name,
-            self.signature,
-            self.aspects,
-            len(self.rows),
-            self.repeated,
-            ok,
-            failed,
-            absent,
-            self.contradicted,
-            reasons,
-            next((dict(count.faults) for count in reply_counts(written)), {}),
+            judge=self.entry.name,
+            signature=self.signature,
+            aspects=self.aspects,
+            rows=len(self.rows),
+            repeated=self.repeated,
+            ok=ok,
+            failed=outcomes.total(),
+            absent=absent,
+            contradicted=self.contradicted,
+            reasons={reason: number for reason, number in outcomes.items() if reason is not None},
+            faults=dict(counts[0].faults) if counts else {},
         )
 
     def _judgments(self, row: RawRow, item: Item, store: CallStore) -> list[Judgment]:

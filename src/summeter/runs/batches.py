@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -167,11 +167,3 @@ def _append(path: Path, line: bytes) -> None:
             with suppress(OSError):
                 file.truncate(before)
             raise
-
-
-def waiting_words(batches: Iterable[Submission]) -> Sequence[str]:
-    """Return a line of text for each batch that the vendor is still processing."""
-    return [
-        f"batch {batch.name} ({len(batch.keys)} calls to {batch.model}, since {batch.since}) continues at the vendor"
-        for batch in batches
-    ]
