@@ -15,6 +15,7 @@ from summeter.cli.common import (
     TERMINAL,
     Output,
     Reading,
+    destination,
     in_options,
     output_options,
     read_data,
@@ -47,9 +48,7 @@ def injection(
     data: Data,
     evaluators: Evaluators = None,
     models: Models = None,
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")] = Path(
-        "runs/injection"
-    ),
+    out: Annotated[Path, destination("RUN", "Folder of the run.")] = Path("runs/injection"),
     sample: Annotated[int, typer.Option(min=1, help="Number of randomly sampled summaries to attack.")] = 20,
     attacks: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="File with attacks. Default: the attacks in the package.")
@@ -90,13 +89,7 @@ def sensitivity(
     evaluators: Evaluators = None,
     models: Models = None,
     out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="RUN|FILE",
-            help="Folder of the run, or file for the tables (.csv, .md, .html...).",
-        ),
+        Path, destination("RUN|FILE", "Folder of the run, or file for the tables (.csv, .md, .html...).")
     ] = _SENSITIVITY,
     sample: Annotated[int, typer.Option(min=1, help="Number of randomly sampled summaries to change.")] = 20,
     *,

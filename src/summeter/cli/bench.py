@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, Output, in_options, output_options
+from summeter.cli.common import AsJson, Output, destination, in_options, output_options
 
 if TYPE_CHECKING:
     from summeter.benchmark.chain import StepRow
@@ -26,10 +26,7 @@ def run(
         Path, typer.Argument(metavar="BENCH.yaml", help="YAML file with one section of settings per step.")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Folder of the benchmark. Default: `output` in BENCH.yaml."
-        ),
+        Path | None, destination("FOLDER", "Folder of the benchmark. Default: `output` in BENCH.yaml.")
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="STEP", help="Run only this step, even if it is done.")] = None,
     until: Annotated[str | None, typer.Option(metavar="STEP", help="Last step to run.")] = None,
@@ -142,11 +139,8 @@ def protocol(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            help="Folder of run, study and tables; an existing run is resumed. Default: runs/NAME-OF-CONFIG.",
+        destination(
+            "FOLDER", "Folder of run, study and tables; an existing run is resumed. Default: runs/NAME-OF-CONFIG."
         ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Read and describe the files without judging.")] = False,
@@ -184,7 +178,7 @@ def leaderboard(
     config: Annotated[
         Path, typer.Argument(metavar="BOARD.yaml", help="YAML file with title, labelled sets and judges.")
     ],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the page to write.")],
+    out: Annotated[Path, destination("FOLDER", "Folder of the page to write.")],
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the path of the page.")] = False,
 ) -> None:
     """Compare judges on labelled datasets on one page.

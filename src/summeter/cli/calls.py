@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import OldRun, Output, check_suffix, output_options
+from summeter.cli.common import OldRun, Output, check_suffix, destination, output_options
 
 if TYPE_CHECKING:
     from summeter.runs.calls import StoredCall
@@ -96,7 +96,7 @@ def stats(run: OldRun, output: Output) -> None:
 @app.command()
 def export(
     run: OldRun,
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File to write (.jsonl).")],
+    out: Annotated[Path, destination("FILE", "File to write (.jsonl).")],
 ) -> None:
     """Write all calls of RUN as JSON Lines.
 

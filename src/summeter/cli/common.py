@@ -74,10 +74,23 @@ READING: dict[str, Any] = {
 Reading = Mapping[str, Any]
 """The values of the options in `READING`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
-OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.", exists=True, file_okay=False)]
+
+
+def folder_argument(metavar: str, about: str) -> Any:
+    """Return the argument for one or several folders that must exist, such as those of runs."""
+    return typer.Argument(metavar=metavar, help=about, exists=True, file_okay=False)
+
+
+OldRun = Annotated[Path, folder_argument("RUN", "Folder of the run.")]
 
 
 # ---- output ----
+
+
+def destination(metavar: str, about: str) -> Any:
+    """Return the option `-o` of a command that writes one file or folder."""
+    return typer.Option("-o", "--output", metavar=metavar, help=about)
+
 
 SUFFIXES: dict[str, tuple[str, ...]] = {
     "text": (".txt",), "csv": (".csv",), "markdown": (".md",), "latex": (".tex",), "html": (".html", ".htm"),

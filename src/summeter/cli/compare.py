@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from summeter.cli.common import in_options
+from summeter.cli.common import folder_argument, in_options
 from summeter.cli.junit import Case, Outcome, junit
 from summeter.cli.studies import Given, study_command
 from summeter.meta import compare_runs
@@ -22,12 +20,8 @@ LISTED = 10
 @study_command(None, "compare_runs", name="compare", runs=None, formats=("text", "markdown", "html", "json", "junit"))
 def compare(
     given: Given,
-    run_a: Annotated[
-        Path, typer.Argument(metavar="RUN_A", help="Folder of the old run.", exists=True, file_okay=False)
-    ],
-    run_b: Annotated[
-        Path, typer.Argument(metavar="RUN_B", help="Folder of the new run.", exists=True, file_okay=False)
-    ],
+    run_a: Annotated[Path, folder_argument("RUN_A", "Folder of the old run.")],
+    run_b: Annotated[Path, folder_argument("RUN_B", "Folder of the new run.")],
 ) -> None:
     """Show what changed from RUN_A to RUN_B, and whether it got better.
 

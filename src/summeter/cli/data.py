@@ -13,6 +13,7 @@ import typer
 from summeter.cli.common import (
     Output,
     Reading,
+    destination,
     in_options,
     output_options,
     read_data,
@@ -63,7 +64,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing datase
 @reading_options
 def import_(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
+    folder: Annotated[Path, destination("FOLDER", "Dataset folder to write.")],
     *, reading: Reading, language: Language = "en",
     documents: Documents = None,
     on_fault: Annotated[Literal["error", "skip", "keep-valid"], typer.Option("--on-fault", help=_ON_FAULT)] = "error",
@@ -202,7 +203,7 @@ def _show_all(dataset: Dataset, output: Output) -> None:
 @reading_options
 def split(
     data: Data,
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for one dataset per part.")],
+    folder: Annotated[Path, destination("FOLDER", "Folder for one dataset per part.")],
     parts: Annotated[
         str, typer.Option("--parts", metavar="NAME=SHARE,...", help="Names and shares of the parts; the sum is 1.")
     ] = "train=.8,dev=.1,test=.1",
@@ -250,7 +251,7 @@ def split(
 @reading_options
 def sample(
     data: Data,
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder to write.")],
+    folder: Annotated[Path, destination("FOLDER", "Dataset folder to write.")],
     documents: Annotated[int, typer.Option("-n", "--documents", metavar="N", help="Number of documents.")],
     seed: Seed = 0, *, reading: Reading, language: Language = "en",
     force: Force = False,
@@ -271,7 +272,7 @@ def sample(
 @reading_options
 def shard(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
+    folder: Annotated[Path, destination("FOLDER", "New folder to write.")],
     documents: Annotated[int, typer.Option("--documents", metavar="N", min=1, help="Documents per file.")],
     *, reading: Reading, language: Language = "en",
 ) -> None:  # fmt: skip
@@ -296,12 +297,7 @@ def export(
     data: Data,
     output: Annotated[
         str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="PATH",
-            help="File (.jsonl, .csv, .tsv, .parquet, .xlsx; .gz), folder for hub, or - for stdout.",
-        ),
+        destination("PATH", "File (.jsonl, .csv, .tsv, .parquet, .xlsx; .gz), folder for hub, or - for stdout."),
     ],
     to: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from summeter import meta
-from summeter.cli.common import check_suffix, in_options
+from summeter.cli.common import check_suffix, folder_argument, in_options
 from summeter.cli.studies import Given, study_command
 from summeter.data.atomic import write_text
 from summeter.data.dataset import load
@@ -179,8 +179,8 @@ def _context(source: str) -> Context | None:
 @study_command(app, "bridge", runs=None)
 def bridge(
     given: Given,
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="Run of the old judge.", exists=True, file_okay=False)],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Run of the new judge.", exists=True, file_okay=False)],
+    old: Annotated[Path, folder_argument("OLD", "Run of the old judge.")],
+    new: Annotated[Path, folder_argument("NEW", "Run of the new judge.")],
 ) -> list[Study]:
     """Compare an old judge with a new one."""
     return [meta.bridge(RunFolder(old), RunFolder(new), **given.values)]

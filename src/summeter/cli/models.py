@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Output, output_options
+from summeter.cli.common import AsJson, Output, destination, output_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ def _hosted() -> Iterator[dict[str, Any]]:
 def convert(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="alignscore, a3cu, dae, bartscore or hhem.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Released checkpoint.", exists=True, dir_okay=False)],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="New folder to write.")],
+    out: Annotated[Path, destination("FOLDER", "New folder to write.")],
     base: Annotated[
         Path | None,
         typer.Option(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from summeter.cli.common import Output, Reading, output_options, read_data, reading_options, warn
+from summeter.cli.common import Output, Reading, destination, output_options, read_data, reading_options, warn
 from summeter.cli.score import Full, show_scores, show_summary, write_report
 from summeter.tables import Table, wrapped
 
@@ -28,10 +28,7 @@ def import_(
         ),
     ] = None,
     *,
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="RUN", help="Folder of the new run, or of the runs if there is no RAW."),
-    ],
+    out: Annotated[Path, destination("RUN", "Folder of the new run, or of the runs if there is no RAW.")],
     parser: Annotated[
         Literal["strict", "legacy"],
         typer.Option(

@@ -8,19 +8,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from summeter.cli.common import Reading, gold_data, reading_options
+from summeter.cli.common import Reading, destination, folder_argument, gold_data, reading_options
 
 
 @reading_options
 def plot(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the figure (see --list).")] = None,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.", exists=True, file_okay=False)
-    ] = None,
+    runs: Annotated[list[Path] | None, folder_argument("RUN", "Folders of runs.")] = None,
     *,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write (.svg, .pdf or .png).")
-    ] = None,
+    out: Annotated[Path | None, destination("FILE", "File to write (.svg, .pdf or .png).")] = None,
     gold: Annotated[
         str | None, typer.Option(metavar="DATA", help="Data with human judgments. Default: the copy in the run.")
     ] = None,

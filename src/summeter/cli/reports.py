@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import Output, check_suffix, output_options
+from summeter.cli.common import Output, check_suffix, destination, output_options
 from summeter.cli.score import Full, print_run
 
 if TYPE_CHECKING:
@@ -20,12 +20,7 @@ StudyFiles = Annotated[
     list[Path] | None,
     typer.Option("--study", metavar="FILE.json", help="Output of `summeter meta ... --json`. Repeatable."),
 ]
-Page = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="PAGE", help="HTML file. Default: report.html in the run, if there is one run."
-    ),
-]
+Page = Annotated[Path | None, destination("PAGE", "HTML file. Default: report.html in the run, if there is one run.")]
 Tolerance = Annotated[
     float | None,
     typer.Option(min=-1, max=1, help="Flag systems below this correlation of a judge's RTS and MCQ. Default: 0.4."),

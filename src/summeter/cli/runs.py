@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, OldRun, Output, output_options
+from summeter.cli.common import AsJson, OldRun, Output, destination, folder_argument, output_options
 
 if TYPE_CHECKING:
     from summeter.runs.inspect import RunState
@@ -20,13 +20,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 def list_(
     output: Output,
     folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="[FOLDER]",
-            help="Folder to search, at any depth. Default: the working directory.",
-            exists=True,
-            file_okay=False,
-        ),
+        Path, folder_argument("[FOLDER]", "Folder to search, at any depth. Default: the working directory.")
     ] = Path(),
 ) -> None:
     """List the runs in FOLDER with status, progress and size."""
@@ -96,7 +90,7 @@ def verify(run: OldRun, as_json: AsJson = False) -> None:
 @app.command()
 def merge(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Folders of two or more runs.")],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the new run.")],
+    out: Annotated[Path, destination("RUN", "Folder of the new run.")],
 ) -> None:
     """Merge runs over the same data, or over disjoint documents.
 
@@ -113,7 +107,7 @@ def merge(
 @app.command()
 def export(
     run: OldRun,
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder for the files.")],
+    out: Annotated[Path, destination("FOLDER", "Folder for the files.")],
 ) -> None:
     """Write the judgments and scores of RUN as Parquet files.
 

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import TERMINAL, Output, Reading, in_options, output_options, read_data, reading_options, warn
+from summeter.cli.common import (
+    TERMINAL,
+    Output,
+    Reading,
+    destination,
+    in_options,
+    output_options,
+    read_data,
+    reading_options,
+    warn,
+)
 from summeter.cli.executor_options import executor_options
 from summeter.cli.run_options import run_options
 from summeter.tables import wrapped
@@ -37,9 +47,9 @@ Models = Annotated[
     ),
 ]
 RunOut = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run; an existing run is resumed. "
-                              "Default: runs/NAME-OF-DATA.")
-]  # fmt: skip
+    Path | None,
+    destination("RUN", "Folder of the run; an existing run is resumed. Default: runs/NAME-OF-DATA."),
+]
 Replay = Annotated[
     Path | None,
     typer.Option(metavar="RUN", help="Use the stored replies of this run instead of a network and a key."),
@@ -120,7 +130,7 @@ def score(
 
 
 def demo(
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="Folder of the run.")] = Path("runs/demo"),
+    out: Annotated[Path, destination("RUN", "Folder of the run.")] = Path("runs/demo"),
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
     """Score the bundled example with `support`, without a key or a network, and write a report."""

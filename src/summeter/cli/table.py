@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import Output, Reading, gold_data, output_options, reading_options
+from summeter.cli.common import Output, Reading, folder_argument, gold_data, output_options, reading_options
 
 
 @output_options()
 @reading_options
 def command(
     name: Annotated[str | None, typer.Argument(metavar="PAPER.N", help="Name of the table (see --list).")] = None,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.", exists=True, file_okay=False)
-    ] = None,
+    runs: Annotated[list[Path] | None, folder_argument("RUN", "Folders of runs.")] = None,
     *,
     gold: Annotated[
         str | None, typer.Option(metavar="DATA", help="Data with human judgments. Default: the copy in the run.")

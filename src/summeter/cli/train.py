@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, in_options
+from summeter.cli.common import AsJson, destination, in_options
 
 
 def train(
     config: Annotated[
         Path, typer.Argument(metavar="CONFIG", help="YAML file with kind, data and settings (docs/train.md).")
     ],
-    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the trained judge.")],
+    out: Annotated[Path, destination("FOLDER", "Folder of the trained judge.")],
     force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier training run.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no figures.")] = False,
     as_json: AsJson = False,

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from summeter.cli.common import folder_argument
+
 
 def view(
-    folder: Annotated[
-        Path, typer.Argument(metavar="RUN|FOLDER", help="A run, or a folder with runs.", exists=True, file_okay=False)
-    ],
+    folder: Annotated[Path, folder_argument("RUN|FOLDER", "A run, or a folder with runs.")],
     port: Annotated[int, typer.Option(help="Port, or 0 for any free port.", min=0, max=65535)] = 8301,
     show: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
 ) -> None:
