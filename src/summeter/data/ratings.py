@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,16 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-import numpy as np
-
 from summeter.data.faults import Faults
 from summeter.data.formats import FORMATS, Row, file_name, format_to_read, read_rows
 from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
 from summeter.records import Document, Judgment, Message, Parameter, Summary, Target, UsageError, describe, nearest
-from summeter.scoring.table import Categorical, Groups, Vocabulary
-from summeter.stats.base import Floats, Ints
 from summeter.tables import Table
 
 Ratings = Any
@@ -131,42 +126,22 @@ class RatingsReport(NamedTuple):
 
 
 class JoinedRatings(NamedTuple):
-    """Ratings in the order of their summaries, as columns.
+    """Ratings as `{(document, system): {aspect: {rater: value}}}`, in the order of the summaries."""
 
-    `targets` are the rated summaries as (document, system). The ratings of a summary are the rows from its entry in
-    `first` up to the next entry.
-    """
-
-    targets: Sequence[tuple[str, str]]
-    first: Ints
-    aspect: Categorical
-    rater: Categorical
-    value: Floats
+    scores: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
 
     def judgments(self) -> Iterator[Judgment]:
         """Yield the ratings as judgments."""
-        for (document, system), scores in self._scores():
+        for (document, system), scores in self.scores.items():
             yield from score_judgments(Target(document_id=document, system=system), scores, "ratings")
 
     def replacing(self, others: Iterable[Judgment]) -> Iterator[Judgment]:
         """Yield other judgments, except ratings of the same summary, aspect and rater, and then the ratings."""
-        known = set[tuple[str, str, str, str]]()
-        for target, scores in self._scores():
-            known.update((*target, aspect, rater) for aspect, votes in scores.items() for rater in votes)
         for judgment in others:
-            key = (judgment.target.document_id, judgment.target.system, judgment.aspect, judgment.judge)
-            if judgment.signature != SIGNATURES["ratings"] or key not in known:
+            scores = self.scores.get((judgment.target.document_id, judgment.target.system), {})
+            if judgment.signature != SIGNATURES["ratings"] or judgment.judge not in scores.get(judgment.aspect, {}):
                 yield judgment
         yield from self.judgments()
-
-    def _scores(self) -> Iterator[tuple[tuple[str, str], dict[str, dict[str, float]]]]:
-        bounds = [*self.first.tolist(), len(self.value)]
-        for target, start, stop in zip(self.targets, bounds, bounds[1:], strict=False):
-            scores: dict[str, dict[str, float]] = {}
-            for row in range(start, stop):
-                aspect, rater = self.aspect.names[self.aspect.codes[row]], self.rater.names[self.rater.codes[row]]
-                scores.setdefault(str(aspect), {})[str(rater)] = float(self.value[row])
-            yield target, scores
 
 
 def join(
@@ -216,15 +191,18 @@ def join(
     else:
         layout, cells, unread = _layout(columns, used, aspects, faults.file)
 
-    rows, aspect_codes, rater_codes, values = array("q"), array("i"), array("i"), array("d")
-    aspect_names, rater_names, column_of = Vocabulary(), Vocabulary(), dict[tuple[str, str], str]()
+    scores: dict[int, dict[str, dict[str, float]]] = {}
+    row_of: dict[tuple[int, str, str], int] = {}
+    again: list[tuple[int, str, int, str, str]] = []
+    """The second ratings by a rater: row, column, row of the first rating, aspect and rater."""
     for row, aspect, column, content in cells:
+        number = item[row]
         try:
             value = cell_number(content)
         except ValueError as error:
             faults.add(lines[row], column, str(error))
             continue
-        if value is None or item[row] < 0:
+        if value is None or number < 0:
             continue
         if not aspect:
             faults.add(lines[row], column, "has no aspect; name the aspect of each rating")
@@ -233,49 +211,33 @@ def join(
         if who is None:
             faults.add(lines[row], rater, "is empty; give each rating the name of its rater")
             continue
-        rows.append(row)
-        aspect_codes.append(aspect_names[aspect])
-        rater_codes.append(rater_names[who])
-        values.append(value)
-        column_of[aspect, who] = column
-    of_item = np.array(item, np.int64)[np.array(rows, np.int64)]
-    aspect_of = Categorical(np.array(aspect_codes, np.int64), tuple(aspect_names))
-    rater_of = Categorical(np.array(rater_codes, np.int64), tuple(rater_names))
-    votes = Groups.by(of_item, aspect_of, rater_of)
-    again = np.flatnonzero(votes.first[votes.of] != np.arange(len(rows))).tolist()
-    for number in again if rater is not None else again[:1]:
-        name, first = str(aspect_of.names[aspect_codes[number]]), lines[rows[votes.first[votes.of[number]]]]
-        who = str(rater_of.names[rater_codes[number]])
+        if (first := row_of.setdefault((number, aspect, who), row)) != row:
+            again.append((row, column, first, aspect, who))
+        scores.setdefault(number, {}).setdefault(aspect, {})[who] = value
+    for row, column, first, aspect, who in again if rater is not None else again[:1]:
         by = "" if rater is None else f" by {who!r}"
-        message = Message(f"is a second rating of the {name} of this summary{by}; the first is in line {first}")
+        message = Message(
+            f"is a second rating of the {aspect} of this summary{by}; the first is in line {lines[first]}"
+        )
         if rater is None:
             more = f" ({len(again):,} such ratings). If there are several raters, name their column with "
             message = Message(message, more, Parameter("rater", "COLUMN"))
-        faults.add(lines[rows[number]], column_of[name, who], message)
+        faults.add(lines[row], column, message)
     faults.stop()
-    if not rows:
+    if not scores:
         raise UsageError(f"{faults.file} has no rating of any summary: all cells that match one are empty")
 
-    order = np.argsort(of_item, kind="stable")
-    of_item, value_of = of_item[order], np.array(values)[order]
-    rated_items, starts = np.unique(of_item, return_index=True)
-    joined = JoinedRatings(
-        [targets[number] for number in rated_items.tolist()],
-        starts,
-        aspect_of.take(order),
-        rater_of.take(order),
-        value_of,
-    )
+    names = tuple(dict.fromkeys(aspect for _, aspect, _ in row_of))
     scales = []
-    for each in aspect_of.names:
-        chosen = joined.aspect.equal(each)
-        raters = 0 if rater is None else len(np.unique(joined.rater.codes[chosen]))
-        summaries, given = len(np.unique(of_item[chosen])), value_of[chosen]
-        scales.append(Scale(str(each), float(given.min()), float(given.max()), raters, summaries, len(given)))
+    for name in names:
+        votes = [of_item[name] for of_item in scores.values() if name in of_item]
+        given = [value for by_rater in votes for value in by_rater.values()]
+        raters = 0 if rater is None else len({who for by_rater in votes for who in by_rater})
+        scales.append(Scale(name, min(given), max(given), raters, len(votes), len(given)))
     unmatched = [row for row, number in enumerate(item) if number < 0]
-    unrated = np.setdiff1d(np.arange(len(targets)), rated_items).tolist()
+    unrated = [number for number in range(len(targets)) if number not in scores]
+    joined = JoinedRatings({targets[number]: scores[number] for number in sorted(scores)})
     in_file = list(key.values())
-    names = tuple(scale.aspect for scale in scales)
     guessed = layout == "wide" and rater is None and aspects is None and len(names) > 1
     return joined, RatingsReport(
         file=faults.file,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -42,90 +42,60 @@ def _convert_finesure(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"model": "system", "transcript": "document", "source": "domain"})
     sentences = taken(row, "sentences", TEXTS, "a list of strings")
     row |= {"summary": row.get("summary", " ".join(sentences)), "sentences": sentences}
-    machine = _add_key_facts(joined, row)
-    if not row.get("raw_annotations"):
-        return [row]
-    votes = formed(row["raw_annotations"], "raw_annotations", _VOTES, "an object of annotators")
-    if all("factuality_labels" in by_annotator for by_annotator in votes.values()):
-        del row["raw_annotations"]
-        return [_with_factuality(joined, row, votes)]
-    if all("key_fact_labels" in by_annotator for by_annotator in votes.values()):
-        return [_with_key_fact_labels(joined, row, votes, machine=machine)]
-    return [row]
-
-
-def _add_key_facts(joined: Joined, row: Cells) -> bool:
-    """Add the key facts to the row, and return whether a model generated them."""
     facts = joined.rows_of("key_facts")
     if facts:
         row["key_facts"] = formed(facts[0].cells.get("key_facts"), "key_facts", TEXTS, "a list of strings")
-    machine = bool(row.get("key_facts")) and "machine" in (facts[0].stem if facts else joined.row.stem)
-    if machine:
+    generated = bool(row.get("key_facts")) and "machine" in (facts[0].stem if facts else joined.row.stem)
+    if generated:
         row["key_facts_by"] = "gpt-4"
-    return machine
+    if not row.get("raw_annotations"):
+        return [row]
+    votes = formed(row["raw_annotations"], "raw_annotations", _VOTES, "an object of annotators")
+    by_all = set.intersection(*map(set, votes.values()))
 
+    def labels(key: str, convert: Callable[[Any, str], int | None] = supported) -> list[dict[str, int | None]]:
+        """Return the labels of each unit by annotator."""
+        column = f"raw_annotations.{key}"
+        lists = {name: formed(each[key], column, LIST, "a list") for name, each in votes.items()}
+        if len(set(map(len, lists.values()))) > 1:
+            raise LayoutError(column, "has annotators with different numbers of labels")
+        return [
+            {
+                name: None if label in (None, _NO_VOTE) else convert(label, column)
+                for name, label in zip(lists, of_unit, strict=True)
+            }
+            for of_unit in zip(*lists.values(), strict=True)
+        ]
 
-def _with_factuality(joined: Joined, row: Cells, votes: Mapping[str, Mapping[str, Any]]) -> Cells:
-    """Add the labels, and the error types of annotators who gave one type per sentence."""
-    column = "raw_annotations.factuality_labels"
-    labels = _by_unit(votes, "factuality_labels")
-    count = len(labels)
-    all_types = {name: each["factuality_types"] for name, each in votes.items() if "factuality_types" in each}
-    typed = {name: votes[name] for name, types in all_types.items() if isinstance(types, list) and len(types) == count}
-    flattened = {name: types for name, types in all_types.items() if name not in typed}
-    if flattened:
-        row["factuality_types"] = flattened
-        names = ", ".join(flattened)
-        joined.warn(
-            "raw_annotations.factuality_types",
-            f"does not have one type per sentence ({names}); kept in a column",
-        )
-    types = _by_unit(typed, "factuality_types") if typed else []
-    for cell, votes_of in zip(types, labels, strict=True) if types else ():
-        cell.update({name: None for name in cell if votes_of.get(name) == _NO_VOTE})
-    human = {
-        "sentence_labels": [{name: inverted(_vote(label), column) for name, label in cell.items()} for cell in labels],
-        "sentence_error_types": types or None,
-    }
-    return {**row, "human": human}
-
-
-def _with_key_fact_labels(
-    joined: Joined, row: Cells, votes: Mapping[str, Mapping[str, Any]], *, machine: bool
-) -> Cells:
-    human: Cells = {}
-    if all("sentence_labels" in by_annotator for by_annotator in votes.values()):
-        human["conciseness_labels"] = _labels(votes, "sentence_labels")
-    if machine:
-        joined.warn("raw_annotations.key_fact_labels", "do not refer to the key facts of GPT-4; kept in a column")
-        row["key_fact_labels"] = {name: by_annotator["key_fact_labels"] for name, by_annotator in votes.items()}
-    elif row.get("key_facts"):
-        human["key_fact_labels"] = _labels(votes, "key_fact_labels")
+    human: dict[str, Any] = {}
+    if "factuality_labels" in by_all:
+        human["sentence_labels"] = labels("factuality_labels", inverted)
+        given = {name: each["factuality_types"] for name, each in votes.items() if "factuality_types" in each}
+        count = len(human["sentence_labels"])
+        typed = [name for name, types in given.items() if isinstance(types, list) and len(types) == count]
+        if typed:
+            missing = {name: [label == _NO_VOTE for label in votes[name]["factuality_labels"]] for name in typed}
+            human["sentence_error_types"] = [
+                {name: None if missing[name][index] else given[name][index] for name in typed} for index in range(count)
+            ]
+        if flattened := {name: types for name, types in given.items() if name not in typed}:
+            row["factuality_types"] = flattened
+            what = f"does not have one type per sentence ({', '.join(flattened)}); kept in a column"
+            joined.warn("raw_annotations.factuality_types", what)
+    elif "key_fact_labels" in by_all:
+        if "sentence_labels" in by_all:
+            human["conciseness_labels"] = labels("sentence_labels")
+        if generated:
+            joined.warn("raw_annotations.key_fact_labels", "do not refer to the key facts of GPT-4; kept in a column")
+            row["key_fact_labels"] = {name: by_annotator["key_fact_labels"] for name, by_annotator in votes.items()}
+        elif row.get("key_facts"):
+            human["key_fact_labels"] = labels("key_fact_labels")
+        else:
+            return [row]  # the file of key facts is missing, which is reported elsewhere
     else:
-        return row  # the file of key facts is missing, which is reported elsewhere
+        return [row]
     del row["raw_annotations"]
-    return {**row, "human": human}
-
-
-def _labels(votes: Mapping[str, Mapping[str, Any]], key: str) -> list[dict[str, int | None]]:
-    column = f"raw_annotations.{key}"
-    return [
-        {name: None if _vote(label) is None else supported(label, column) for name, label in cell.items()}
-        for cell in _by_unit(votes, key)
-    ]
-
-
-def _vote(label: Any) -> Any:
-    return None if label == _NO_VOTE else label
-
-
-def _by_unit(votes: Mapping[str, Mapping[str, Any]], key: str) -> list[dict[str, Any]]:
-    """Convert `{annotator: {key: [value per unit]}}` to one `{annotator: value}` per unit."""
-    column = f"raw_annotations.{key}"
-    lists = {name: formed(each[key], column, LIST, "a list") for name, each in votes.items() if key in each}
-    if len({len(values) for values in lists.values()}) > 1:
-        raise LayoutError(column, "has annotators with different numbers of labels")
-    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+    return [{**row, "human": human}]
 
 
 def _lacks_key_facts(cells: Mapping[str, Any]) -> bool:
@@ -166,6 +136,12 @@ _LISTS = (
     "sentences", "fact_verification_label", "fact_verification_error_type", "keyfact", "keyfact_label",
     "sentence_label",
 )  # fmt: skip
+_LABELS = (
+    ("fact_verification_label", "sentence_labels", inverted, "sentence"),
+    ("keyfact_label", "key_fact_labels", supported, "key fact"),
+    ("sentence_label", "conciseness_labels", supported, "sentence"),
+)
+"""The columns of labels with the fields of `human`, the conversion of a label, and the labelled unit."""
 _SUCCESS = "success"
 
 
@@ -183,27 +159,17 @@ def _convert_unisumeval(joined: Joined) -> Iterable[Cells]:
     if not row.get("reference"):
         row.pop("reference", None)  # MultiWOZ has no references
     row["doc_id"] = "/".join(str(row[name]) for name in ("source", "uid", "redact_type") if row.get(name))
-    human = _human_unisumeval(row)
+    human: dict[str, Any] = {}
+    for column, field, convert, unit in _LABELS:
+        if column in row:
+            labels = taken(row, column, LIST, f"a list with one label per {unit}")
+            human[field] = [convert(label, column) for label in labels]
+    if "sentence_labels" in human and (column := "fact_verification_error_type") in row:
+        human["sentence_error_types"] = taken(row, column, TEXTS, "a list of strings")
     overall = {name: row.pop(column) for column, name in _SCORES.items() if row.get(column) is not None}
     if overall:
         human["overall"] = overall
     return [{**row, "human": human} if human else row]
-
-
-def _human_unisumeval(row: Cells) -> dict[str, Any]:
-    human: dict[str, Any] = {}
-    if (column := "fact_verification_label") in row:
-        labels = taken(row, column, LIST, "a list with one label per sentence")
-        human["sentence_labels"] = [inverted(label, column) for label in labels]
-        if "fact_verification_error_type" in row:
-            human["sentence_error_types"] = taken(row, "fact_verification_error_type", TEXTS, "a list of strings")
-    if (column := "keyfact_label") in row:
-        labels = taken(row, column, LIST, "a list with one label per key fact")
-        human["key_fact_labels"] = [supported(label, column) for label in labels]
-    if (column := "sentence_label") in row:
-        labels = taken(row, column, LIST, "a list with one label per sentence")
-        human["conciseness_labels"] = [supported(label, column) for label in labels]
-    return human
 
 
 UNISUMEVAL = Preset(
