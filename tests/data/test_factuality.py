@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from summeter.data.factuality import GROUPS, Benchmark, read_benchmark
-from summeter.data.presets.claims import CLAIMS
+from summeter.data.presets.claims import CLAIMS, FIELDS
 from summeter.records import InputError, UsageError
 
 ROW: dict[str, Any] = {
@@ -170,4 +170,4 @@ def test_story_summeval_finds_its_stories(tmp_path: Path) -> None:
 def test_groups_are_disjoint() -> None:
     models = [model for group in GROUPS.values() for model in group]
     assert len(models) == len(set(models))
-    assert all(set(layout.required) <= set(layout.columns) for layout in CLAIMS.values())
+    assert all({*layout.required, *layout.columns} <= {*FIELDS} for layout in CLAIMS.values())

@@ -19,7 +19,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.data.flat import SystemNames
 from summeter.data.formats import file_name
 from summeter.data.human import RAW
-from summeter.data.presets.claims import CLAIM_SYSTEM, CLAIMS, Claims, is_empty
+from summeter.data.presets.claims import CLAIM_SYSTEM, CLAIMS, FIELDS, Claims, is_empty
 from summeter.data.ratings import cell_number
 from summeter.records import Fault, InputError, Judgment, Summary, Target, UsageError, digest, nearest
 
@@ -90,12 +90,10 @@ def read_benchmark(
     if layout not in CLAIMS:
         raise UsageError(f"unknown benchmark {layout!r}{nearest(layout, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
     form = CLAIMS[layout]
-    unknown = next((name for name in columns if name not in form.columns), None)
+    unknown = next((name for name in columns if name not in FIELDS), None)
     if unknown is not None:
-        raise UsageError(
-            f"columns: {form.name} has no field {unknown!r}{nearest(unknown, form.columns)}; "
-            f"fields are: {', '.join(form.columns)}"
-        )
+        what = f"columns: {form.name} has no field {unknown!r}{nearest(unknown, FIELDS)}"
+        raise UsageError(f"{what}; fields are: {', '.join(FIELDS)}")
     if not files:
         raise UsageError(f"no file of {form.name} is given; give {form.about}")
     if texts and not form.texts:
@@ -113,7 +111,7 @@ def read_benchmark(
         data = load(
             [path, *texts],
             preset=form.name.replace("-", "_"),
-            map={f"extra.{form.columns[name][0]}": column for name, column in columns.items()},
+            map={f"extra.{form.names(name)[0]}": column for name, column in columns.items()},
         )
         labels = {row.target: None if row.value is None else int(row.value) for row in data.iter_judgments(RAW)}
         score_columns = scores

@@ -32,12 +32,16 @@ _FIELDS = {"document": "document", "summary": "summary", "model": "system", "cut
 """The column of a flat row for each field of a layout."""
 
 
+FIELDS = ("document", "summary", "label", "dataset", "origin", "model", "cut", "id", "source")
+"""The fields of the layouts, whose columns may have other names."""
+
+
 @dataclass(frozen=True)
 class Claims:
-    """The layout of a benchmark: the possible columns of each field, and the required fields.
+    """The layout of a benchmark: the columns of fields with other names, and the required fields.
 
-    `grouped` says whether results are grouped by summarizer. `texts` contains the columns of a separate file of
-    documents, and is empty if there is no such file.
+    `columns` lists the possible columns of a field. `grouped` says whether results are grouped by summarizer, and
+    `texts` whether the documents are in a separate file.
     """
 
     name: str
@@ -45,12 +49,16 @@ class Claims:
     columns: Mapping[str, tuple[str, ...]]
     required: tuple[str, ...] = ("document", "summary", "label", "dataset")
     grouped: bool = False
-    texts: tuple[str, ...] = ()
+    texts: bool = False
+
+    def names(self, field: str) -> tuple[str, ...]:
+        """Return the possible columns of a field."""
+        return self.columns.get(field, (field,))
 
     @property
     def released(self) -> tuple[str, ...]:
         """The columns that identify a file; alternative names are joined by `|`."""
-        return tuple("|".join(self.columns[field]) for field in self.required)
+        return tuple("|".join(self.names(field)) for field in self.required)
 
     def column(self, field: str, cells: Mapping[str, Any]) -> str:
         """Return the column of a field in this row.
@@ -58,14 +66,13 @@ class Claims:
         If the field has several possible columns, the first one with a value is returned, or else the first one in the
         row, or else the first possible column.
         """
-        columns = self.columns.get(field, (field,))
-        present = [column for column in columns if column in cells]
+        present = [column for column in self.names(field) if column in cells]
         filled = [column for column in present if not is_empty(cells[column])]
-        return next(iter((*filled, *present, *columns)))
+        return next(iter((*filled, *present, *self.names(field))))
 
     def row(self, cells: Mapping[str, Any]) -> Columns:
         """Return the row with the column names of flat rows."""
-        columns = {self.column(field, cells): name for field, name in _FIELDS.items() if field in self.columns}
+        columns = {self.column(field, cells): name for field, name in _FIELDS.items()}
         return renamed(cells, {column: name for column, name in columns.items() if column in cells})
 
 
@@ -80,58 +87,32 @@ CLAIMS = {
         Claims(
             "aggrefact",
             "aggre_fact_final.csv or aggre_fact_sota.csv (Tang et al., 2023)",
-            {
-                "document": ("doc",),
-                "summary": ("summary",),
-                "label": ("label",),
-                "dataset": ("dataset",),
-                "origin": ("origin",),
-                "model": ("model_name",),
-                "cut": ("cut",),
-                "id": ("id",),
-            },
+            {"document": ("doc",), "model": ("model_name",)},
             ("document", "summary", "label", "dataset", "origin", "model", "cut"),
             grouped=True,
         ),
         Claims(
             "llm-aggrefact",
             "LLM-AggreFact's dev and test files (Tang et al., 2024)",
-            {
-                "document": ("doc",),
-                "summary": ("claim",),
-                "label": ("label",),
-                "dataset": ("dataset",),
-                "cut": ("cut",),
-            },
+            {"document": ("doc",), "summary": ("claim",)},
         ),
         Claims(
             "summac",
             "the SummaC benchmark's rows, one JSON object per line (Laban et al., 2022)",
-            {
-                "document": ("document",),
-                "summary": ("claim",),
-                "label": ("label",),
-                "dataset": ("dataset",),
-                "origin": ("origin",),
-                "model": ("model_name",),
-                "cut": ("cut",),
-                "id": ("id", "cnndm_id", "bbcid", "hash"),
-            },
+            {"summary": ("claim",), "model": ("model_name",), "id": ("id", "cnndm_id", "bbcid", "hash")},
         ),
         Claims(
             "story-summeval",
             "the long-form set of FENICE (Scire et al., 2024), with the stories in files of their own",
             {
                 "document": ("text", "document", "story"),
-                "summary": ("summary",),
                 "label": ("factual", "label"),
-                "source": ("source",),
                 "id": ("text_id",),
                 "model": ("system_id",),
                 "cut": ("cut", "split"),
             },
             ("summary", "label"),
-            texts=("source", "text_id"),
+            texts=True,
         ),
     )
 }
@@ -192,7 +173,7 @@ LLM_AGGREFACT = Preset(
 
 # ---- the SummaC benchmark (Laban et al., 2022) as its package writes it: claims of six datasets ----
 
-_IDS = (*CLAIMS["summac"].columns["id"], "ID")
+_IDS = (*CLAIMS["summac"].names("id"), "ID")
 """The columns of document ids in the six datasets. Polytope's `ID` differs by system, so it is not a key."""
 
 
