@@ -384,7 +384,6 @@ class TestJudgmentSets:
         assert data.judgment_sets == ("human.raw",)
         save(more, tmp_path / "set")
         assert load(tmp_path / "set").judgments("human.adjudicated")[0].judge == "team"
-        assert load(list(flat_rows(more))).judgments("human.adjudicated") == tuple(judgments)
 
     def test_names_and_targets_are_checked(self) -> None:
         data = load([ONE | {"human": {"ratings": {"x": 1}}}])
@@ -462,7 +461,7 @@ def datasets(draw: st.DrawFn) -> list[dict[str, Any]]:
     return draw(st.permutations(rows))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(rows=datasets())
 def test_flat_folder_flat(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("trip")
@@ -526,7 +525,7 @@ BLOCK = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(rows=st.lists(st.dictionaries(FIELD, ANY, max_size=4), min_size=1, max_size=3), human=BLOCK,
        preset=st.none() | st.sampled_from(["unisumeval", "summeval", "frank", "qags"]))  # fmt: skip
 def test_arbitrary_rows_are_loaded_or_refused(rows: list[dict[str, Any]], human: Any, preset: str | None) -> None:
@@ -537,7 +536,9 @@ def test_arbitrary_rows_are_loaded_or_refused(rows: list[dict[str, Any]], human:
                 assert len(list(flat_rows(load([tried], preset=preset)))) == 1
 
 
-WHOLE = {
+WHOLE: dict[str, Any] = {
+    "completeness": 1,
+    "dataset": "x",
     "raw_annotations": {"a": {"factuality_labels": [0], "factuality_types": ["NoE"]}},
     "model": "m",
     "transcript": "t",
@@ -558,24 +559,18 @@ WHOLE = {
     "doc": "d",
     "article": "d",
 }
-PRESET_COLUMN = st.sampled_from([
-    "raw_annotations", "model", "transcript", "sentences", "key_facts", "fact_verification_label", "keyfact_label",
-    "fact_verification_error_type", "completeness", "expert_annotations", "turker_annotations", "summary_sentences",
-    "summary_sentences_annotations", "label", "id", "dataset", "doc", "claim", "article", "summary", "document",
-])  # fmt: skip
 VOTES = st.dictionaries(
     st.sampled_from(["a", "b"]),
     st.dictionaries(st.sampled_from(["factuality_labels", "factuality_types", "key_fact_labels"]), ANY, min_size=1),
-    min_size=1, max_size=2,
-)  # fmt: skip
-LISTS = st.lists(
-    st.dictionaries(st.sampled_from(["sentence", "responses", "worker_id", "response", "coherence"]), ANY), max_size=2
+    min_size=1,
+    max_size=2,
 )
-PRESET_CELL = ANY | VOTES | LISTS
+ANSWERS = st.sampled_from(["sentence", "responses", "worker_id", "response", "coherence"])
+CELL = ANY | VOTES | st.lists(st.dictionaries(ANSWERS, ANY), max_size=2)
 
 
-@settings(max_examples=60, deadline=None)
-@given(row=st.dictionaries(PRESET_COLUMN, PRESET_CELL, max_size=8), votes=VOTES)
+@settings(max_examples=20, deadline=None)
+@given(row=st.dictionaries(st.sampled_from(sorted(WHOLE)), CELL, max_size=8), votes=VOTES)
 def test_presets_accept_or_refuse_arbitrary_rows(row: dict[str, Any], votes: Any) -> None:
     for name in PRESETS:
         for tried in (row, WHOLE | row, WHOLE | {"raw_annotations": votes}):
