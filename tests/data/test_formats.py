@@ -70,20 +70,11 @@ def test_progress_of_reading(tmp_path: Path, name: str) -> None:
     assert sum(counts) >= path.stat().st_size
 
 
-class TestFormatOf:
-    def test_given_format(self) -> None:
-        assert format_of("a.txt", "csv") == "csv"
-
-    def test_unknown_suffix(self) -> None:
-        with pytest.raises(UsageError) as caught:
-            format_of("a.txt")
-        assert str(caught.value) == (
-            "cannot tell the format of a.txt from its name; give format=jsonl|json|csv|tsv|parquet|xlsx"
-        )
-
-    def test_unknown_format(self) -> None:
-        with pytest.raises(UsageError, match="unknown format 'xml'; formats are: jsonl, json, csv, tsv, parquet, xlsx"):
-            format_of("a.txt", "xml")
+def test_formats_by_name_and_suffix() -> None:
+    assert [format_of("a.txt", "csv"), format_of("a.tsv.gz"), format_of("-")] == ["csv", "tsv", "jsonl"]
+    for path, named in (("a.txt", None), ("a.txt", "xml")):
+        with pytest.raises(UsageError, match=r"jsonl.*json.*csv.*tsv.*parquet.*xlsx"):
+            format_of(path, named)
 
 
 class TestJSONLines:
@@ -108,51 +99,23 @@ class TestJSONLines:
     def test_folder(self, tmp_path: Path) -> None:
         assert faults_of(tmp_path, "jsonl") == ["F: cannot be read: Is a directory"]
 
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ('{"a": 1, "b": "open', "Unterminated string starting at column 15"),
-            ('{"a": "x\ty"}', "Invalid control character at column 9"),
-            ('{"a": "\\q"}', "Invalid \\escape at column 8"),
-        ],
-    )
-    def test_position_is_stated_once(self, tmp_path: Path, text: str, said: str) -> None:
-        assert faults_of(put(tmp_path / "a.jsonl", text + "\n")) == [f"F:1: is not JSON: {said}"]
-        assert faults_of(put(tmp_path / "a.json", f"[{text}]")) == [
-            f"F:1: is not JSON: {said.rpartition(' ')[0]} {int(said.rpartition(' ')[2]) + 1}"
-        ]
-
-    @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "rows"])
-    @pytest.mark.parametrize("levels", [formats.DEEPEST, formats.DEEPEST + 1, 256, 3000])
+    @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "rows"])
+    @pytest.mark.parametrize("levels", [formats.DEEPEST, formats.DEEPEST + 1, 3000])
     def test_maximum_nesting(self, tmp_path: Path, name: str, levels: int) -> None:
-        deep = "[" * levels + "]" * levels
-        row = f'{{"document": "a", "summary": "b", "more": {deep}}}'
-        human = deep.replace('"', '""')
-        table = f'document,summary,human\na,b,"{{""overall"": {human}}}"\n'
-        path = put(tmp_path / name, {"a.json": f"[{row}]", "a.csv": table}.get(name, row))
-        data: Any = [json.loads(row)] if name == "rows" and levels < 1000 else path
-        if name == "rows" and levels >= 1000:
-            value: Any = []
-            for _ in range(levels - 1):
-                value = [value]
-            data = [{"document": "a", "summary": "b", "more": value}]
-        if levels <= formats.DEEPEST and name != "a.csv":
+        value: Any = []
+        for _ in range(levels - 1):
+            value = [value]
+        data: Any = [{"document": "a", "summary": "b", "more": value}]
+        if name != "rows":
+            row = f'{{"document": "a", "summary": "b", "more": {"[" * levels + "]" * levels}}}'
+            data = put(tmp_path / name, f"[{row}]" if name == "a.json" else row)
+        if levels <= formats.DEEPEST:
             save(load(data), tmp_path / "folder")
             assert load(tmp_path / "folder").summaries == load(data).summaries
             return
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError, match="nested too deeply") as caught:
             load(data)
         assert len(caught.value.faults) == 1
-        assert name == "a.csv" or "nested too deeply" in str(caught.value)
-
-    @pytest.mark.parametrize("row", [{"a\ud800b": 1}, {"a\ud800b": "x"}, {"more": {"\udfff": [1]}}, {"more": "\ud800"}])
-    @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "rows"])
-    def test_lone_surrogate_is_a_printable_fault(self, tmp_path: Path, name: str, row: dict[str, Any]) -> None:
-        rows = [{"document": "a", "summary": "b", **row}]
-        data: Any = rows if name == "rows" else put(tmp_path / name, json.dumps(rows if name == "a.json" else rows[0]))
-        with pytest.raises(InputError, match="contains half a surrogate pair") as caught:
-            load(data)
-        str(caught.value).encode()
 
     def test_a_well_packed_file_is_no_bomb(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(formats, "UNPACKED", 1 << 16)
@@ -182,6 +145,9 @@ class TestJSON:
         path = put(tmp_path / "a.json", json.dumps({"schema": "x", "more": [1], "rows": ROWS}, indent=1))
         assert [row.cells for row in read(path)] == ROWS
         assert [row.cells for row in read(put(tmp_path / "b.json", json.dumps({"rows": ROWS})))] == ROWS
+        for indent in (None, 1):
+            text = json.dumps({"about": {"n": 1}, "samples": ROWS}, indent=indent)
+            assert [row.cells for row in read(put(tmp_path / "c.json", text))] == ROWS
 
     def test_json_lines_with_suffix_json(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.json", "\n".join(json.dumps(row) for row in ROWS))
@@ -215,11 +181,6 @@ class TestJSON:
         assert faults_of(put(tmp_path / "a.json", '{"k": {},\n"k": {}}')) == [
             "F:2: has the key 'k' twice in one object; keep one"
         ]
-
-    def test_samples(self, tmp_path: Path) -> None:
-        for indent in (None, 1):
-            text = json.dumps({"about": {"n": 1}, "samples": ROWS}, indent=indent)
-            assert [row.cells for row in read(put(tmp_path / "a.json", text))] == ROWS
 
     def test_every_nonstandard_value_is_a_fault(self, tmp_path: Path) -> None:
         text = '{"rows": [{"a": NaN},\n{"b": 1},\n{"c": 1, "c": 2}],\n"rows": []}'

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from data.hub_cache import COMMIT, fill
+from together import together
 
 from summeter.data.dataset import load, save
 from summeter.data.hub import Address, fetch, is_offline
@@ -40,36 +41,60 @@ def fault(address: str) -> str:
     return str(caught.value)
 
 
-class TestAddresses:
-    @pytest.mark.parametrize(
-        ("text", "parts"),
-        [
-            ("hf:org/name", ("org/name", "main", None, None)),
-            ("hf:name#test", ("name", "main", None, "test")),
-            ("hf:org/name@v1.0#news/test", ("org/name", "v1.0", "news", "test")),
-            ("hf:org/name@refs/convert/parquet#news/test", ("org/name", "refs/convert/parquet", "news", "test")),
-            ("hf:org/na.me@pr#4#test", ("org/na.me", "pr#4", None, "test")),
-        ],
-    )
-    def test_parts(self, text: str, parts: tuple[str, ...]) -> None:
-        assert Address.of(text) == parts
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("hf:org/name", ("org/name", "main", None, None)),
+        ("hf:name#test", ("name", "main", None, "test")),
+        ("hf:org/name@v1.0#news/test", ("org/name", "v1.0", "news", "test")),
+        ("hf:org/name@refs/convert/parquet#news/test", ("org/name", "refs/convert/parquet", "news", "test")),
+        ("hf:org/na.me@pr#4#test", ("org/na.me", "pr#4", None, "test")),
+    ],
+)
+def test_parts_of_addresses(text: str, parts: tuple[str, ...]) -> None:
+    assert Address.of(text) == parts
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "hf:",
-            "hf:a/b/c",
-            "hf:../x",
-            "hf:org/name@",
-            "hf:org/name#",
-            "hf:org/name#/test",
-            "hf:org/name#a/",
-            "hf:@x#y",
-        ],
-    )
-    def test_invalid_addresses(self, text: str) -> None:
-        with pytest.raises(UsageError, match=r"is not an address of a dataset; give hf:ORG/NAME"):
-            load(text)
+
+@together("end", ["", "a/b/c", "../x", "org/name@", "org/name#", "org/name#/test", "org/name#a/", "@x#y"])
+def test_invalid_addresses(end: str) -> None:
+    with pytest.raises(UsageError, match=r"is not an address of a dataset; give hf:ORG/NAME"):
+        load(f"hf:{end}")
+
+
+def configs(data_files: str) -> dict[str, str]:
+    head = f"---\nconfigs:\n- config_name: default\n  data_files: {data_files}\n---\n"
+    return {"README.md": head, "test.jsonl": LINES}
+
+
+@together(
+    "files, address, message",
+    [
+        ({}, "main#test", "offline, and the cache"),
+        ({"data/test-00001-of-00002.jsonl": ONE}, "main#test", "1 of its 2 files are in the cache; download it first"),
+        ({"a.py": "raise SystemExit", "a.tar.gz": b"x"}, "main#test", "it is a script (a.py), which is never run"),
+        ({"README.md": "---\nlicense: [\n---\n", "test.jsonl": LINES}, "main#test", "is not YAML"),
+        ({"dev.jsonl": LINES, "test.jsonl": LINES}, "main", "has several splits: dev, test; give one, for example"),
+        ({"test.jsonl": LINES}, "../elsewhere#test", "there is no revision '../elsewhere'"),
+        (configs("3"), "main#test", "is neither a path, nor a list"),
+        (configs("[a, 3]"), "main#test", "is neither a path, nor a list"),
+        (configs("[{split: [a], path: x}]"), "main#test", "has a name that is not a string"),
+        (configs("[{split: test, path: 3}]"), "main#test", "has a split whose path is neither a string"),
+        *(
+            (configs(f"[{{split: test, path: '{path}'}}]"), "main#test", f"contains {path!r}, which is outside the rep")
+            for path in ("../../secret.jsonl", "/etc/passwd", "https://x.org/a.jsonl", "data/../../a.csv")
+        ),
+    ],
+)
+def test_faults_of_cached_data(
+    files: dict[str, Any], address: str, message: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("hub")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_CACHE", str(folder))
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        if files:
+            (fill(folder, "org/a", files) / "elsewhere").write_text(COMMIT, encoding="utf-8")
+        assert message in fault(f"hf:org/a@{address}")
 
 
 class TestCache:
@@ -109,14 +134,6 @@ class TestCache:
         assert f"revisions are: main, refs/convert/parquet, {COMMIT}, {'b' * 40}" in said
         assert ("(give all 40 digits of a commit)" in said) == (revision == "aaaaaaa")
 
-    def test_a_revision_that_leaves_the_folder(self, cache: Path) -> None:
-        home = fill(cache, "org/rain", {"test.jsonl": LINES})
-        (home / "elsewhere").write_text(COMMIT, encoding="utf-8")
-        assert "there is no revision '../elsewhere'" in fault("hf:org/rain@../elsewhere#test")
-
-    def test_unknown_repository_offline(self, cache: Path) -> None:
-        assert f"offline, and the cache ({cache}) does not contain org/rain" in fault("hf:org/rain#test")
-
     def test_shards_are_one_split(self, cache: Path) -> None:
         lines = LINES.splitlines(keepends=True)
         files = {f"data/test-0000{place}-of-00002.jsonl": line for place, line in enumerate(lines)}
@@ -125,8 +142,6 @@ class TestCache:
         assert [summary.document_id for summary in data.summaries] == ["ana", "ben"]
         assert data.card.origin is not None
         assert list(data.card.origin["files"]) == list(files)
-        fill(cache, "org/half", dict(list(files.items())[1:]))
-        assert "1 of its 2 files are in the cache; download it first" in fault("hf:org/half#test")
 
     def test_patterns_do_not_cross_folders(self, cache: Path) -> None:
         lines = LINES.splitlines(keepends=True)
@@ -151,17 +166,6 @@ class TestCache:
         (tmp_path / "secret.jsonl").write_text(LINES, encoding="utf-8")
         (home / "snapshots" / COMMIT / "dev.jsonl").symlink_to(tmp_path / "secret.jsonl")
         assert "which is outside the cache of the repository" in fault("hf:org/rain#dev")
-
-    @pytest.mark.parametrize("path", ["../../secret.jsonl", "/etc/passwd", "https://x.org/a.jsonl", "data/../../a.csv"])
-    def test_a_path_that_leaves_the_repository(self, cache: Path, path: str) -> None:
-        head = f"---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: {path}\n---\n"
-        fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
-        said = fault("hf:org/rain#test")
-        assert f"README.md: configs: data_files: contains {path!r}, which is outside the repository" in said
-
-    def test_scripts_are_not_run(self, cache: Path) -> None:
-        fill(cache, "org/rose", {"rose.py": "raise SystemExit", "rose_data.tar.gz": b"x"})
-        assert "it is a script (rose.py), which is never run; the hub's conversion is at" in fault("hf:org/rose#test")
 
     def test_preset_and_documents_from_the_hub(self, cache: Path) -> None:
         claims = {"dataset": "cnn", "doc": "It rained.", "claim": "Rain.", "label": 1, "contamination_identifier": "x"}
@@ -223,25 +227,6 @@ configs:
         fill(cache, "org/many", files)
         assert len(load("hf:org/many#xsum/test")) == 2
         assert "has several configs: cnn, xsum" in fault("hf:org/many#test")
-
-    def test_several_splits(self, cache: Path) -> None:
-        fill(cache, "org/rain", {"dev.jsonl": LINES, "test.jsonl": LINES})
-        assert "has several splits: dev, test; give one, for example hf:org/rain@main#dev" in fault("hf:org/rain")
-
-    @pytest.mark.parametrize(
-        ("data_files", "problem"),
-        [("3", "is neither a path, nor a list"), ("[a, 3]", "is neither a path, nor a list"),
-         ("[{split: [a], path: x}]", "has a name that is not a string"),
-         ("[{split: test, path: 3}]", "has a split whose path is neither a string")],
-    )  # fmt: skip
-    def test_useless_front_matter(self, cache: Path, data_files: str, problem: str) -> None:
-        head = f"---\nconfigs:\n- config_name: default\n  data_files: {data_files}\n---\n"
-        fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
-        assert problem in fault("hf:org/rain#test")
-
-    def test_invalid_front_matter(self, cache: Path) -> None:
-        fill(cache, "org/rain", {"README.md": "---\nlicense: [\n---\n", "test.jsonl": LINES})
-        assert "is not YAML" in fault("hf:org/rain#test")
 
 
 class Answers:
