@@ -39,7 +39,7 @@ from summeter.data.intake import Intake
 from summeter.data.layout import PEEKED, Table, joined, preset_of, read_tables, with_documents
 from summeter.data.on_demand import StoredMapping, StoredSummaries
 from summeter.data.presets import Preset, preset_named
-from summeter.data.ratings import Names, Ratings, RatingsReport, join
+from summeter.data.ratings import Names, Ratings, RatingsReport, join, rating_judgments
 from summeter.data.remote import is_remote
 from summeter.data.rows import TEXTS, Columns, stored_map
 from summeter.data.streaming import stream
@@ -301,8 +301,7 @@ class Dataset:
         (4.0, 4.0)
         """
         joined, report = join(self, ratings, on, rater, aspects, self._card.columns)
-        own = self._makers.get(RAW)
-        made = joined.judgments if own is None else lambda: joined.replacing(own())
+        made = partial(rating_judgments, joined, self._makers.get(RAW))
         rated = self._with(judgments={RAW: made, **{name: each for name, each in self._makers.items() if name != RAW}})
         rated.ratings = report
         return rated

@@ -10,19 +10,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from summeter.data.faults import Faults
 from summeter.data.formats import FORMATS, Row, file_name, format_to_read, read_rows
 from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
-from summeter.records import Document, Judgment, Message, Parameter, Summary, Target, UsageError, describe, nearest
+from summeter.records import Judgment, Message, Parameter, Target, UsageError, describe, nearest
 from summeter.tables import Table
+
+if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
 
 Ratings = Any
 """The path of a file, or rows in memory (see `data.frames`)."""
@@ -56,11 +59,8 @@ _Cell = tuple[int, str, str, Any]
 """The number of a row, an aspect, the column with the rating, and the content of the cell."""
 
 
-class Summaries(Protocol):
-    """The methods of a `Dataset` with which ratings are joined."""
-
-    def systems_by_document(self) -> Mapping[str, Sequence[str]]: ...
-    def items(self) -> Iterator[tuple[Document, list[Summary]]]: ...
+Scores = Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
+"""Ratings as `{(document, system): {aspect: {rater: value}}}`, in the order of the summaries."""
 
 
 class Scale(NamedTuple):
@@ -125,33 +125,24 @@ class RatingsReport(NamedTuple):
         return "\n".join(lines)
 
 
-class JoinedRatings(NamedTuple):
-    """Ratings as `{(document, system): {aspect: {rater: value}}}`, in the order of the summaries."""
-
-    scores: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
-
-    def judgments(self) -> Iterator[Judgment]:
-        """Yield the ratings as judgments."""
-        for (document, system), scores in self.scores.items():
-            yield from score_judgments(Target(document_id=document, system=system), scores, "ratings")
-
-    def replacing(self, others: Iterable[Judgment]) -> Iterator[Judgment]:
-        """Yield other judgments, except ratings of the same summary, aspect and rater, and then the ratings."""
-        for judgment in others:
-            scores = self.scores.get((judgment.target.document_id, judgment.target.system), {})
-            if judgment.signature != SIGNATURES["ratings"] or judgment.judge not in scores.get(judgment.aspect, {}):
-                yield judgment
-        yield from self.judgments()
+def rating_judgments(ratings: Scores, others: Callable[[], Iterator[Judgment]] | None) -> Iterator[Judgment]:
+    """Yield other judgments, except ratings of the same summary, aspect and rater, and then the ratings."""
+    for judgment in () if others is None else others():
+        scores = ratings.get((judgment.target.document_id, judgment.target.system), {})
+        if judgment.signature != SIGNATURES["ratings"] or judgment.judge not in scores.get(judgment.aspect, {}):
+            yield judgment
+    for (document, system), scores in ratings.items():
+        yield from score_judgments(Target(document_id=document, system=system), scores, "ratings")
 
 
 def join(
-    data: Summaries,
+    data: Dataset,
     ratings: Ratings,
     on: Names | None,
     rater: str | None,
     aspects: Names | None,
     sources: Mapping[str, str],
-) -> tuple[JoinedRatings, RatingsReport]:
+) -> tuple[Scores, RatingsReport]:
     """Read ratings and join them with the summaries of `data` (see `Dataset.with_ratings`).
 
     `sources` maps fields of the data to the columns from which they were read.
@@ -236,7 +227,7 @@ def join(
         scales.append(Scale(name, min(given), max(given), raters, len(votes), len(given)))
     unmatched = [row for row, number in enumerate(item) if number < 0]
     unrated = [number for number in range(len(targets)) if number not in scores]
-    joined = JoinedRatings({targets[number]: scores[number] for number in sorted(scores)})
+    joined = {targets[number]: scores[number] for number in sorted(scores)}
     in_file = list(key.values())
     guessed = layout == "wide" and rater is None and aspects is None and len(names) > 1
     return joined, RatingsReport(
@@ -331,7 +322,7 @@ def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -
     return Message(Parameter(parameter), text)
 
 
-def _key(data: Summaries, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
+def _key(data: Dataset, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of the file that identify a summary, by the name of the column in the data."""
     if on is None:
         usual = {
@@ -358,7 +349,7 @@ def _key(data: Summaries, columns: _Columns, file: str, on: Names | None, source
     return key
 
 
-def _fields(data: Summaries) -> dict[str, list[str | None]]:
+def _fields(data: Dataset) -> dict[str, list[str | None]]:
     """Return the columns of the data that can be part of a key, with one value per summary."""
     columns: dict[str, list[str | None]] = {name: [] for name in FIELDS}
     for number, (document, summary) in enumerate((each, one) for each, several in data.items() for one in several):
@@ -373,7 +364,7 @@ def _fields(data: Summaries) -> dict[str, list[str | None]]:
     return columns
 
 
-def _likely(data: Summaries, columns: _Columns) -> Parameter:
+def _likely(data: Dataset, columns: _Columns) -> Parameter:
     """Return `on` with the columns of data and file that have most values in common, if they identify summaries."""
     values = {name: set(map(cell_name, cells)) - {None} for name, cells in columns.items()}
     ours = {name: set(cells) for name, cells in _fields(data).items() if len(set(cells)) == len(cells)}
@@ -392,7 +383,7 @@ def _likely(data: Summaries, columns: _Columns) -> Parameter:
 
 
 def _matches(
-    data: Summaries, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
+    data: Dataset, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
 ) -> tuple[list[int], list[tuple[str, str]], list[_Key], list[_Key]]:
     """Return the number of the summary of each row, or -1, and the summaries as (document, system).
 
