@@ -386,6 +386,19 @@ def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int,
     return offsets
 
 
+def located_spans(text: str, marks: Iterable[tuple[str | None, int | None, Cells]]) -> dict[str, list[Cells]] | None:
+    """Return marked passages, given as (passage, start, other fields), as the field `spans` of a `human` block.
+
+    Returns None if a passage cannot be located, because a missing span would mean that its annotator found no error.
+    """
+    spans = []
+    for passage, start, fields in marks:
+        if (offsets := located_span(text, passage or "", start)) is None:
+            return None
+        spans.append({**fields, "start": offsets[0], "end": offsets[1]})
+    return {"spans": spans}
+
+
 def text_of(cells: Mapping[str, Any], column: str, released: str | None = None) -> str:
     """Return the value of a column that must contain a string.
 

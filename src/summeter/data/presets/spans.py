@@ -22,6 +22,7 @@ from summeter.data.presets.base import (
     integer_of,
     label_of,
     located_span,
+    located_spans,
     never,
     renamed,
     taken,
@@ -64,33 +65,25 @@ def _convert_faithbench(joined: Joined) -> Iterable[Cells]:
     annotations = formed(
         row["annotations"], "annotations", _ANNOTATIONS, "a list of {label, summary_span, ...} objects"
     )
-    spans: list[dict[str, Any]] = []
-    complete = True
+    marks: list[tuple[str | None, int | None, Cells]] = []
     for annotation in annotations:
         if not annotation.label or any(name.partition(".")[0] not in _FAITHBENCH_KINDS for name in annotation.label):
             raise LayoutError(
                 "annotations", f"contains the label {annotation.label}; this layout has {', '.join(_FAITHBENCH_KINDS)}"
             )
-        if annotation.summary_span is None:
-            complete = complete and annotation.benign
-            continue
-        offsets = located_span(summary, annotation.summary_span, annotation.summary_start)
-        if offsets is None:
-            complete = False
-            joined.warn(
-                "annotations", "contains a span that is not in the summary; its spans are kept in `annotations` only"
-            )
-            continue
-        label: Any = 1 if annotation.benign else annotation.label
-        annotator = {} if annotation.judge is None else {"annotator": annotation.judge}
-        spans.append({**annotator, "start": offsets[0], "end": offsets[1], "label": label})
+        if annotation.summary_span is not None or not annotation.benign:
+            annotator = {} if annotation.judge is None else {"annotator": annotation.judge}
+            label = 1 if annotation.benign else annotation.label
+            marks.append((annotation.summary_span, annotation.summary_start, {**annotator, "label": label}))
+    spans = located_spans(summary, marks)
+    if spans is None:
+        what = "contains a span that is not in the summary; its spans are kept in `annotations` only"
+        joined.warn("annotations", what)
     metadata = row.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("summarizer"), str):
         raise LayoutError("metadata", "has no summarizer, which this layout requires; check the preset")
     wrong = any(not annotation.benign for annotation in annotations)
-    human: dict[str, Any] = {"overall": {"faithfulness": int(not wrong)}}
-    if complete:  # a missing span would mean that its annotator found no error
-        human["spans"] = spans
+    human = {"overall": {"faithfulness": int(not wrong)}, **(spans or {})}
     return [row | {"system": metadata["summarizer"], "batch": joined.row.stem, "human": human}]
 
 
@@ -149,19 +142,14 @@ def _convert_ragtruth(joined: Joined) -> Iterable[Cells]:
         return []
     row = renamed(joined.cells, {"source_id": "doc_id", "model": "system", "response": "summary"})
     summary = text_of(row, "summary", "response")
-    spans: list[dict[str, Any]] = []
-    complete = True
-    for label in formed(row["labels"], "labels", _LABELS, "a list of {start, end, text, label_type} objects"):
-        offsets = located_span(summary, label.text, label.start)
-        if offsets is not None:
-            spans.append({"start": offsets[0], "end": offsets[1], "label": label.label_type})
-        elif label.start < min(label.end, len(summary)):
-            complete = False
-            joined.warn("labels", "contains a span that is not in the response; its spans are kept in `labels` only")
-        else:
+    labels = formed(row["labels"], "labels", _LABELS, "a list of {start, end, text, label_type} objects")
+    for label in labels:
+        if label.start >= min(label.end, len(summary)) and located_span(summary, label.text, label.start) is None:
             raise LayoutError("labels", f"contains a span from {label.start} to {label.end}, outside the response")
-    # A missing span would mean that its sentence, or the whole summary, has no error.
-    human = {"human": {"spans": spans}} if complete else {}
+    spans = located_spans(summary, ((label.text, label.start, {"label": label.label_type}) for label in labels))
+    if spans is None:
+        joined.warn("labels", "contains a span that is not in the response; its spans are kept in `labels` only")
+    human = {} if spans is None else {"human": spans}
     return [row | {"document": source.get("source_info"), "domain": source.get("source")} | human]
 
 
@@ -200,9 +188,8 @@ _SCORED = {"bert_withckpt": "berts2s", "bert_nockpt": "trans2s"}
 def _convert_xsumfaith(joined: Joined) -> Iterable[Cells]:
     summary = text_of(joined.cells, "summary")
     types: dict[str, set[str]] = {}
-    spans: list[dict[str, Any]] = []
+    marks: list[tuple[str, int, Cells]] = []
     marked: list[Cells] = []
-    complete = True
     for each in joined.rows:
         cells = each.cells
         worker, kind = str(cells.get("worker_id")), cells.get("hallucination_type")
@@ -216,20 +203,13 @@ def _convert_xsumfaith(joined: Joined) -> Iterable[Cells]:
         kinds.add(kind)
         marked.append(cells)
         start = integer_of(cells, "hallucinated_span_start") - 1
-        offsets = located_span(summary, str(cells.get("hallucinated_span")), start)
-        if offsets is None:
-            complete = False
-            joined.warn(
-                "hallucinated_span",
-                "is not in the summary; its spans are kept in `unplaced_spans` only, their types in sentence_labels",
-            )
-        else:
-            spans.append({"annotator": worker, "start": offsets[0], "end": offsets[1], "label": kind})
-    human: dict[str, Any] = {
-        "sentence_labels": [{worker: sorted(kinds) or 1 for worker, kinds in types.items()}],
-    }
-    if complete:  # a missing span would mean that its annotator found no error
-        human["spans"] = spans
+        marks.append((str(cells.get("hallucinated_span")), start, {"annotator": worker, "label": kind}))
+    spans = located_spans(summary, marks)
+    if spans is None:
+        what = "is not in the summary; its spans are kept in `unplaced_spans` only, their types in sentence_labels"
+        joined.warn("hallucinated_span", what)
+    labels = {worker: sorted(kinds) or 1 for worker, kinds in types.items()}
+    human: dict[str, Any] = {"sentence_labels": [labels], **(spans or {})}
     factual = {
         str(each.cells.get("worker_id")): label_of(each.cells.get("is_factual"), _FACTUAL, "is_factual")
         for each in joined.rows_of("factuality")
@@ -246,7 +226,7 @@ def _convert_xsumfaith(joined: Joined) -> Iterable[Cells]:
         "human": human,
     }
     scores = joined.first("scores")
-    more = {"unplaced_spans": [] if complete else marked, "eval_scores": scores}
+    more = {"unplaced_spans": marked if spans is None else [], "eval_scores": scores}
     return [row | {name: value for name, value in more.items() if value}]
 
 
