@@ -179,23 +179,22 @@ class TestMap:
         clash = faulty([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"})
         assert clash == [("rows", 1, "summary")]
 
-    def test_unknown_field(self) -> None:
-        with pytest.raises(
-            UsageError, match=r"unknown field 'docment' \(did you mean document\?\); fields are: doc_id"
-        ):
-            load([ARTICLE], map={"docment": "article"})
-
-    def test_a_column_for_two_fields(self) -> None:
-        with pytest.raises(UsageError, match="map: the column 'a' is mapped to two fields; map it to one"):
-            load([ARTICLE], map={"document": "a", "summary": "a"})
-
     def test_missing_column(self) -> None:
         (fault,) = faults([ONE], map={"category": "sistem"})
         assert "map={'category': 'sistem'}: there is no column 'sistem' (did you mean system?)" in fault
 
-    def test_preset_unknown(self) -> None:
-        with pytest.raises(UsageError, match=r"unknown preset 'finsure' \(did you mean finesure\?\); presets are: "):
-            load([ONE], preset="finsure")
+    @pytest.mark.parametrize(
+        ("how", "words"),
+        [
+            ({"map": {"docment": "article"}}, "did you mean document"),
+            ({"map": {"document": "a", "summary": "a"}}, "is mapped to two fields"),
+            ({"preset": "finsure"}, "did you mean finesure"),
+            ({"on_fault": "ignore"}, "rules are: error, skip, keep-"),
+        ],
+    )
+    def test_wrong_options(self, how: dict[str, Any], words: str) -> None:
+        with pytest.raises(UsageError, match=words):
+            load([ARTICLE], **how)
 
 
 class TestTables:

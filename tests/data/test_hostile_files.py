@@ -1,11 +1,13 @@
-"""Decompression bombs, malformed sheets and invalid settings."""
+"""Files that are small, but hold huge tables, and invalid settings."""
 
 from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from summeter.cli.main import main
@@ -20,62 +22,62 @@ def code(*words: str) -> int:
     return int(ended.value.code or 0)
 
 
-def test_sheet_with_a_distant_cell(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
+def sheet(path: Path, *cells: tuple[int, int]) -> None:
+    """Write a sheet with a valid row, and an x in further cells."""
+    book = pytest.importorskip("openpyxl").Workbook()
     for row in ([*HEADER.strip().split(",")], ["1", "a", "It rained.", "Rain."]):
         book.active.append(row)
-    book.active["XFD1048576"] = "x"
-    book.save(tmp_path / "far.xlsx")
-    assert code("data", "validate", str(tmp_path / "far.xlsx")) == 2  # the cell is a row without a document
+    for row, column in cells:
+        book.active.cell(row, column, "x")
+    book.save(path)
 
 
-def test_a_sheet_of_empty_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    monkeypatch.setattr("summeter.data.formats.MOST_CELLS", 100_000)
-    book = openpyxl.Workbook()
-    book.active.append(["doc_id"])
-    for row in range(2, 10):
-        book.active.cell(row, 16_384, "x")
-    book.save(tmp_path / "wide.xlsx")
-    assert code("data", "validate", str(tmp_path / "wide.xlsx")) == 2
+def distant(path: Path) -> None:
+    sheet(path, (1_048_576, 16_384))  # a row without a document
 
 
-def test_sheet_with_false_dimensions(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in ([*HEADER.strip().split(",")], ["1", "a", "It rained.", "Rain."]):
-        book.active.append(row)
-    content = io.BytesIO()
-    book.save(content)
-    with zipfile.ZipFile(content) as source, zipfile.ZipFile(tmp_path / "lies.xlsx", "w") as target:
+def wide(path: Path) -> None:
+    sheet(path, *((row, 16_384) for row in range(3, 10)))
+
+
+def false_dimensions(path: Path) -> None:
+    sheet(path)
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as source, zipfile.ZipFile(path, "w") as target:
         for name in source.namelist():
             target.writestr(name, source.read(name).replace(b'ref="A1:D2"', b'ref="A1:XFD1048576"'))
-    assert code("data", "validate", str(tmp_path / "lies.xlsx")) == 0
 
 
-def test_parquet_bomb_is_refused(tmp_path: Path) -> None:
+def one_text(path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
-    text, count = "x" * 20_000_000, 100
-    cells = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))
-    pq.write_table(pa.table({"document": cells, "summary": cells}), tmp_path / "bomb.parquet", compression="zstd")
-    assert (tmp_path / "bomb.parquet").stat().st_size < 20_000
-    assert code("data", "validate", str(tmp_path / "bomb.parquet")) == 2
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int32()), pa.array(["x" * 20_000_000]))
+    pa.parquet.write_table(pa.table({"document": cells, "summary": cells}), path, compression="zstd")
 
 
-def test_a_parquet_list_of_many_equal_values_is_refused(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    import numpy as np
-    import pyarrow.parquet as pq
-
-    count = 20_000_000
+def equal_values(path: Path) -> None:
+    pa, count = pytest.importorskip("pyarrow"), 20_000_000
     values = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), pa.array(np.zeros(count, np.int8)))
     table = pa.table({"document": ["It rained."], "system": ["a"], "summary": ["Rain."], "more": values})
-    pq.write_table(table, tmp_path / "list.parquet", compression="zstd")
-    assert (tmp_path / "list.parquet").stat().st_size < 5_000
-    assert code("data", "validate", str(tmp_path / "list.parquet")) == 2
+    pa.parquet.write_table(table, path, compression="zstd")
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "expected"),
+    [
+        (distant, "a.xlsx", 2),
+        (wide, "a.xlsx", 2),
+        (false_dimensions, "a.xlsx", 0),
+        (one_text, "a.parquet", 2),
+        (equal_values, "a.parquet", 2),
+    ],
+)
+def test_small_files_of_huge_tables(
+    make: Callable[[Path], None], name: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("summeter.data.formats.MOST_CELLS", 100_000)
+    make(tmp_path / name)
+    assert (tmp_path / name).stat().st_size < 20_000
+    assert code("data", "validate", str(tmp_path / name)) == expected
 
 
 def aliases() -> str:
@@ -97,39 +99,13 @@ def test_invalid_settings(tmp_path: Path, text: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
-class TestOneMessagePerCause:
-    def faults(self, capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-        assert code(*words) == 2
-        printed = capsys.readouterr()
-        return [line for line in (printed.out + printed.err).splitlines() if ": " in line]
-
-    def test_a_file_in_windows_1252(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        rows = "".join(f"{number},a,caf\xe9 {number},na\xefve {number}\n" for number in range(40))
-        (tmp_path / "w.csv").write_bytes((HEADER + rows).encode("cp1252"))
-        (line,) = self.faults(capsys, "data", "validate", str(tmp_path / "w.csv"), "--encoding", "utf-8")
-        assert "w.csv:2:" in line
-        assert "--encoding" in line
-
-    def test_one_bad_row_can_still_be_dropped(self, tmp_path: Path) -> None:
-        rows = ["1,a,It rained.,Rain.\n", "2,a,caf\xe9,x\n", "3,a,It rained.,Rain.\n"]
-        (tmp_path / "w.csv").write_bytes((HEADER + "".join(rows)).encode("cp1252"))
-        words = [
-            "data",
-            "import",
-            str(tmp_path / "w.csv"),
-            "-o",
-            str(tmp_path / "out"),
-            "--on-fault",
-            "skip",
-            "--encoding",
-            "UTF-8",
-        ]
-        assert code(*words) == 0
-        assert len((tmp_path / "out" / "summaries.jsonl").read_text().splitlines()) == 2
-
-    def test_invalid_map_is_reported_first(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        rows = "".join(f'{{"article": "It rained {number}.", "summary": "Rain."}}\n' for number in range(2000))
-        (tmp_path / "m.jsonl").write_text(rows)
-        lines = self.faults(capsys, "data", "validate", str(tmp_path / "m.jsonl"), "--map", "document=artcle")
-        assert "artcle" in lines[0]
-        assert "article" in lines[0]
+def test_one_message_for_a_file_in_windows_1252(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{number},a,caf\xe9 {number},na\xefve {number}\n" for number in range(40))
+    (tmp_path / "w.csv").write_bytes((HEADER + "3,a,It rained.,Rain.\n" + rows).encode("cp1252"))
+    assert code("data", "validate", str(tmp_path / "w.csv"), "--encoding", "utf-8") == 2
+    (line,) = [line for line in "".join(capsys.readouterr()).splitlines() if ": " in line]
+    assert "w.csv:3:" in line
+    assert "--encoding" in line
+    words = ["data", "import", str(tmp_path / "w.csv"), "-o", str(tmp_path / "out"), "--encoding", "UTF-8"]
+    assert code(*words, "--on-fault", "skip") == 0
+    assert len((tmp_path / "out" / "summaries.jsonl").read_text().splitlines()) == 1

@@ -13,7 +13,7 @@ from together import together
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import OnFault
-from summeter.records import InputError, UsageError
+from summeter.records import InputError
 
 ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained. We left."}
 
@@ -245,11 +245,6 @@ class TestFolder:
         assert again.dropped == load(path, on_fault=rule).dropped
         save(again, tmp_path / "copy")
         assert (tmp_path / "copy" / "faults.jsonl").read_bytes() == (folder / "faults.jsonl").read_bytes()
-
-    def test_an_unknown_rule(self) -> None:
-        rule: Any = "ignore"
-        with pytest.raises(UsageError, match="on_fault=ignore: unknown rule; rules are: error, skip, keep-"):
-            loaded([ONE], rule)
 
 
 class TestMessages:

@@ -100,9 +100,24 @@ def odd(*rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {warning["kind"]: warning for warning in describe(load(list(rows))).warnings}
 
 
-def test_no_warnings() -> None:
-    row = {"document": "It rained for hours. We all stayed in.", "summary": "Rain kept us home."}
-    assert odd(row) == {}
+HOURS = "It rained for hours. We all stayed in."
+MARKED = [{"annotator": "ben", "start": start, "end": start + 3, "label": 0} for start in (0, 5)]
+COPY = {"document": "It rained.", "summary": "It rained all day.", "reference": "it rained all day"}
+TAGS = {"document": "<PLACE_1> was wet &amp; cold.", "summary": "<t> Rain. </t>", "reference": "a < b > c"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kinds"),
+    [
+        ([{"document": HOURS, "summary": "Rain kept us home."}], set()),
+        ([{"document": HOURS, "summary": "Rain kept us home.", "human": {"spans": MARKED}}], set()),
+        ([{"doc_id": name, "document": HOURS, "summary": "Rain."} for name in "ab"], set()),
+        ([COPY], {"as_long_as_source", "copies_of_reference"}),
+        ([TAGS], {"markup_in_documents", "markup_in_summaries"}),
+    ],
+)
+def test_kinds_of_warnings(rows: list[dict[str, Any]], kinds: set[str]) -> None:
+    assert odd(*rows).keys() == kinds
 
 
 def test_empty_and_cut_documents() -> None:
@@ -112,25 +127,10 @@ def test_empty_and_cut_documents() -> None:
     assert odd(*rows)["cut_documents"]["examples"] == ("cut",)
 
 
-def test_long_summary_and_copy_of_the_reference() -> None:
-    row = {"document": "It rained.", "summary": "It rained all day.", "reference": "it rained all day"}
-    assert {"as_long_as_source", "copies_of_reference"} == odd(row).keys()
-
-
 def test_systems_with_one_text() -> None:
     row = {"doc_id": "d", "document": "It rained for hours. We all stayed in."}
     rows = [{**row, "system": name, "summary": text} for name, text in (("a", "Rain."), ("b", "RAIN!"), ("c", "Sun."))]
     assert odd(*rows)["same_by_systems"]["by_system"] == {"a": 1, "b": 1}
-
-
-def test_equal_summaries_of_equal_documents_are_no_warning() -> None:
-    rows = [{"doc_id": name, "document": "It rained for hours.", "summary": "Rain."} for name in "ab"]
-    assert odd(*rows) == {}
-
-
-def test_markup_is_distinguished_from_placeholders() -> None:
-    row = {"document": "<PLACE_1> was wet &amp; cold.", "summary": "<t> Rain. </t>", "reference": "a < b > c"}
-    assert {"markup_in_documents", "markup_in_summaries"} == odd(row).keys()
 
 
 def test_constant_votes() -> None:
@@ -141,16 +141,6 @@ def test_constant_votes() -> None:
     rows = [row(place, {"ben": 5, "cleo": place % 5 + 1}) for place in range(10)]
     assert odd(*rows)["constant_annotators"].items() >= {"cases": 1, "of": 2, "examples": ("ben (5)",)}.items()
     assert odd(*rows[:9]) == {}  # nine votes are few
-
-
-def test_spans_cause_no_warning_about_constant_votes() -> None:
-    marked = [{"annotator": "ben", "start": start, "end": start + 3, "label": 0} for start in (0, 5)]
-    row = {
-        "document": "It rained for hours. We all stayed in.",
-        "summary": "Rain kept us home.",
-        "human": {"spans": marked},
-    }
-    assert odd(row) == {}
 
 
 def test_tables(tiny: Dataset) -> None:

@@ -72,17 +72,6 @@ def test_stratification_by_domain() -> None:
         assert all(abs(count - 25 * SHARES[name]) <= 1 for count in counts.values()), (name, counts)
 
 
-def test_small_domains() -> None:
-    sizes = {name: len(ids) for name, ids in subsets_of(load(rows(20, domains=10))).items()}
-    assert sizes == {"train": 16, "dev": 2, "test": 2}
-
-
-def test_all_domains_reach_the_test_set() -> None:
-    data = load(rows(20, domains=10))
-    tested = {domain for seed in range(5) for domain in split(data, SHARES, seed=seed).subsets["test"].domains}
-    assert len(tested) > 2
-
-
 def test_near_duplicates_stay_together() -> None:
     data = load(rows(20, copies=3))
     made = split(data, {"train": 0.5, "test": 0.5})
@@ -191,11 +180,6 @@ def test_sample_depends_on_the_seed() -> None:
     for number in (0, 21):
         with pytest.raises(UsageError, match=f"a sample of {number} documents cannot be drawn from 20"):
             sample(data, number)
-
-
-def test_unknown_documents() -> None:
-    with pytest.raises(UsageError, match=r"there is no document 'd0000' \(did you mean d000-0"):
-        load(rows(2)).with_documents(["d0000"])
 
 
 @pytest.mark.shared

@@ -199,10 +199,6 @@ class Joined:
         rows = self.rows_of(name)
         return rows[0].cells if rows else None
 
-    def column(self, name: str) -> list[Any]:
-        """Return the values of a column in all rows of the group."""
-        return [row.cells.get(name) for row in self.rows]
-
 
 Convert = Callable[[Joined], Iterable[Cells]]
 
