@@ -224,16 +224,10 @@ def test_file_is_replaced_with_force_only(tmp_path: Path, name: str, capsys: pyt
 
 
 def test_kinds() -> None:
-    assert [target_of(name) for name in ("a.pq", "a.PARQUET", "-", "a.csv.gz")] == [
-        "parquet",
-        "parquet",
-        "jsonl",
-        "csv",
-    ]
-    with pytest.raises(UsageError, match=r"is a name for csv, but the format is jsonl"):
-        target_of("a.csv", "jsonl")
-    for path, named in (("a", None), ("a.json", None), ("a.parquet.gz", None), ("a.csv", "xml")):
-        with pytest.raises(UsageError, match=r"no suffix of an export|kind of export"):
+    names = {"a.pq": "parquet", "a.PARQUET": "parquet", "-": "jsonl", "a.csv.gz": "csv"}
+    assert {name: target_of(name) for name in names} == names
+    for path, named in (("a.csv", "jsonl"), ("a", None), ("a.json", None), ("a.parquet.gz", None), ("a.csv", "xml")):
+        with pytest.raises(UsageError):
             target_of(path, named)
 
 

@@ -44,10 +44,6 @@ class TestJudgments:
         (one,) = data.judgments("crowd.raw")
         assert (one.judge, one.value, one.signature) == ("w0", 2.0, "human.crowd_ratings|v:1")
 
-    def test_overall(self) -> None:
-        (one,) = judged({"overall": {"faithfulness": 1}})
-        assert (one.aspect, one.value, one.signature) == ("faithfulness", 1.0, "human.overall|v:1")
-
     def test_sentence_labels_numbers_names_and_no_votes(self) -> None:
         found = judged({"sentence_labels": [{"a": 1, "b": "entity error", "c": "NoE"}, None]})
         assert [short(one) for one in found] == [
@@ -163,12 +159,6 @@ class TestJudgments:
         ]  # fmt: skip
         named = judged({"sentence_labels": ["OutE", 1], "sentence_error_types": ["out-of-context error", None]})
         assert named[0].label == 0  # one type by two names is no contradiction
-
-    def test_key_facts_may_come_with_a_later_row(self) -> None:
-        first = {"doc_id": "d", "system": "a", "document": "x", "summary": "y", "human": {"key_fact_labels": [1]}}
-        second = {"doc_id": "d", "system": "b", "document": "x", "summary": "z", "key_facts": ["f"]}
-        (one,) = load([first, second]).judgments("human.raw")
-        assert one.target.list_id == KeyFacts.of(["f"], "given").id
 
     @pytest.mark.parametrize("human", [{}, None, {"ratings": None}, {"ratings": {}}, {"spans": []}])
     def test_empty_block_creates_no_set(self, human: Any) -> None:

@@ -110,26 +110,21 @@ def test_potato(tmp_path: Path, layout: str) -> None:
         load(files, preset="potato")
 
 
-def test_a_summary_without_marked_passages_has_no_error(tmp_path: Path) -> None:
-    rows, tasks = put(tmp_path / "rows.jsonl", ROWS), tmp_path / "tasks.json"
-    export(rows, "label_studio", tasks)
-    given = json.loads(tasks.read_text(encoding="utf-8"))
-    span = {"start": 3, "end": 9, "text": "snowed", "labels": ["entity error"]}
-    for task, found in zip(given, ([result("labels", "errors", span)], []), strict=True):
-        task |= {"id": 7, "annotations": [{"completed_by": 1, "result": found}]}
-    data = load(put(tmp_path / "export.json", given), preset="label_studio")
-    labels = {one.target.system: one.label for one in data.judgments("human.raw") if one.target.unit == "sentence"}
-    assert labels == {"aster": 0, "birch": 1}
-
-
 @pytest.mark.parametrize(
-    ("field", "text", "warned"), [("document", "rained", False), ("summary", "absent", True)], ids=["document", "lost"]
-)
-def test_passages_outside_the_summary_give_no_label(field: str, text: str, warned: bool, tmp_path: Path) -> None:
-    span = result("labels", "errors", {"start": 3, "end": 9, "text": text, "labels": ["x"]}) | {"to_name": field}
-    task = {"data": ROWS[0], "annotations": [{"completed_by": 1, "result": [span]}]}
-    data = load(put(tmp_path / "export.json", [task]), preset="label_studio")
-    assert not data.judgment_sets
+    ("span", "field", "labels", "warned"),
+    [("snowed", "summary", {"aster": 0, "birch": 1}, False), ("rained", "document", {}, False),
+     ("absent", "summary", {"birch": 1}, True)],
+)  # fmt: skip
+def test_labels_of_marked_passages(span: str, field: str, labels: dict[str, int], warned: bool, tmp_path: Path) -> None:
+    value = {"start": 3, "end": 9, "text": span, "labels": ["entity error"]}
+    marks = [result("labels", "errors", value) | {"to_name": field}]
+    tasks = [
+        {"data": data, "annotations": [{"completed_by": 1, "result": found}]}
+        for data, found in zip(ROWS, (marks, []), strict=True)
+    ]
+    data = load(put(tmp_path / "export.json", tasks), preset="label_studio")
+    votes = data.judgments("human.raw") if data.judgment_sets else ()
+    assert {each.target.system: each.label for each in votes if each.target.unit == "sentence"} == labels
     assert bool(data.warnings) == warned
 
 

@@ -112,55 +112,38 @@ def test_qags_from_a_file_of_another_name(tmp_path: Path) -> None:
     assert warned(data)[0].endswith("has an unknown system, because the file name contains neither cnndm nor xsum")
 
 
-class TestUniSumEval:
-    FAITHFULNESS: dict[str, Any] = {  # noqa: RUF012 - a row to read
-        "uid": "MultiWOZ_1", "doc_id": "7", "source": "MultiWOZ", "domain": "booking", "length": "short",
-        "input_type": "dialogue", "redact_type": "redacted", "model": "phi-2", "reference": "",
-        "input_context": "A: Hello. B: Hi.", "summary": "A greets B. B leaves.",
+def test_unisumeval(tmp_path: Path) -> None:
+    faithfulness: dict[str, Any] = {
+        "uid": "MultiWOZ_1", "doc_id": "7", "source": "MultiWOZ", "domain": "booking", "redact_type": "redacted",
+        "model": "phi-2", "reference": "", "input_context": "A: Hello. B: Hi.", "summary": "A greets B. B leaves.",
         "sentences": '["A greets B.", "B leaves."]', "summary_success_state": "success",
         "fact_verification_label": [0, 1], "fact_verification_error_type": "['no error', 'entity error']",
         "faithfulness_score": 0.5, "machine_evaluation_results_x": "{'a': 1}",
     }  # fmt: skip
-    KEY_FACTS: dict[str, Any] = {  # noqa: RUF012 - a row to read
-        "uid": "MultiWOZ_1", "model": "phi-2", "pred_keyfact": ["x"], "keyfact_validation_label": [1],
-        "keyfact": ["A greets B."], "keyfact_label": [1], "completeness": 1.0, "sentence_label": [1, 0],
-        "conciseness": 0.5,
+    facts = {
+        "uid": "MultiWOZ_1", "model": "phi-2", "pred_keyfact": ["x"], "keyfact": ["A greets B."], "keyfact_label": [1],
+        "completeness": 1.0, "sentence_label": [1, 0], "conciseness": 0.5,
     }  # fmt: skip
-
-    def files(self, folder: Path, *states: str) -> list[Path]:
-        faithfulness, facts = [], []
-        for place, state in enumerate(states):
-            own = {"uid": f"MultiWOZ_{place}"}
-            faithfulness.append(self.FAITHFULNESS | own | {"summary_success_state": state})
-            facts.append(self.KEY_FACTS | own)
-        return [put(folder / "unisumeval_faithfulness.jsonl", faithfulness),
-                put(folder / "unisumeval_keyfact.jsonl", facts)]  # fmt: skip
-
-    def test_both_files(self, tmp_path: Path) -> None:
-        data = load(self.files(tmp_path, "success"), preset="unisumeval")
-        (row,) = flat_rows(data)
-        assert (row["doc_id"], row["document"], row["domain"], row["source_doc_id"]) == (
-            "MultiWOZ/MultiWOZ_0/redacted", "A: Hello. B: Hi.", "booking", "7",
-        )  # fmt: skip
-        assert "reference" not in row
-        assert row["human"] == {
-            "overall": {"faithfulness": 0.5, "completeness": 1.0, "conciseness": 0.5}, "sentence_labels": [1, 0],
-            "sentence_error_types": ["no error", "entity error"], "key_fact_labels": [1],
-            "conciseness_labels": [1, 0],
-        }  # fmt: skip
-        assert (row["pred_keyfact"], row["machine_evaluation_results_x"]) == (["x"], "{'a': 1}")
-        assert_round_trip(data, tmp_path / "folder")
-
-    def test_single_file(self, tmp_path: Path) -> None:
-        faithfulness, facts = self.files(tmp_path, "success", "success")
-        (fault,) = faults(faithfulness, "unisumeval")
-        assert fault.startswith(f"{faithfulness}: the key facts are missing; give data/unisumeval_keyfact.jsonl")
-        assert "the rows are missing; give data/unisumeval_faithfulness.jsonl" in faults(facts, "unisumeval")[0]
-
-    def test_failed_summaries_are_left_out(self, tmp_path: Path) -> None:
-        data = load(self.files(tmp_path, "success", "failed"), preset="unisumeval")
-        assert len(data) == 1
-        assert "is 'failed'; the row is left out, because it has no summary" in warned(data)[0]
+    failed = {"uid": "MultiWOZ_2", "summary_success_state": "failed"}
+    files = [
+        put(tmp_path / f"unisumeval_{name}.jsonl", [row, row | failed])
+        for name, row in (("faithfulness", faithfulness), ("keyfact", facts))
+    ]
+    data = load(files, preset="unisumeval")
+    assert "is 'failed'; the row is left out, because it has no summary" in warned(data)[0]
+    (row,) = flat_rows(data)
+    assert (row["doc_id"], row["document"]) == ("MultiWOZ/MultiWOZ_1/redacted", "A: Hello. B: Hi.")
+    assert (row["domain"], row["source_doc_id"], "reference" in row) == ("booking", "7", False)
+    assert row["human"] == {
+        "overall": {"faithfulness": 0.5, "completeness": 1.0, "conciseness": 0.5}, "sentence_labels": [1, 0],
+        "sentence_error_types": ["no error", "entity error"], "key_fact_labels": [1], "conciseness_labels": [1, 0],
+    }  # fmt: skip
+    assert (row["pred_keyfact"], row["machine_evaluation_results_x"]) == (["x"], "{'a': 1}")
+    assert_round_trip(data, tmp_path / "folder")
+    assert faults(files[0], "unisumeval")[0].startswith(
+        f"{files[0]}: the key facts are missing; give data/unisumeval_k"
+    )
+    assert "the rows are missing; give data/unisumeval_faithfulness.jsonl" in faults(files[1], "unisumeval")[0]
 
 
 FACTS = {"cnndm5476": ["It rained.", "We stayed."], "cnndm17": ["It poured."]}
