@@ -81,22 +81,14 @@ class TestJSONLines:
     def lines(self, rows: list[dict[str, Any]]) -> str:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
-    def test_rows_with_lines_blank_lines_skipped(self, tmp_path: Path) -> None:
+    def test_blank_lines_byte_order_marks_and_gzip(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.jsonl", "\n" + self.lines(ROWS[:1]) + "  \n" + self.lines(ROWS[1:]))
         assert read(path) == [(2, ROWS[0]), (4, ROWS[1])]
-
-    def test_byte_order_mark_and_crlf(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.jsonl", b"\xef\xbb\xbf" + self.lines(ROWS).replace("\n", "\r\n").encode())
         assert [row.cells for row in read(path)] == ROWS
-
-    def test_gzip_by_suffix(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.jsonl.gz", gzip.compress(self.lines(ROWS).encode()))
         assert [row.cells for row in read(path)] == ROWS
-
-    def test_no_such_file(self, tmp_path: Path) -> None:
-        assert faults_of(tmp_path / "a.jsonl") == ["F: no such file"]
-
-    def test_folder(self, tmp_path: Path) -> None:
+        assert faults_of(tmp_path / "b.jsonl") == ["F: no such file"]
         assert faults_of(tmp_path, "jsonl") == ["F: cannot be read: Is a directory"]
 
     @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "rows"])
@@ -231,33 +223,23 @@ class TestSheets:
         assert [row.cells for row in read_rows(path, faults, "xlsx", sheet="Two")] == [{"b": 2}]
 
 
-class TestTables:
-    def table(self, rows: list[list[str]], delimiter: str = ",") -> bytes:
-        out = io.StringIO()
-        csv.writer(out, delimiter=delimiter).writerows(rows)
-        return out.getvalue().encode()
+QUOTED = '\ufeffdocument,summary\r\n"say ""a"",\nthen b",x\r\nsecond,🙂\r\n'
 
-    def test_quotes_line_ends_and_lines(self, tmp_path: Path) -> None:
-        table = self.table([["document", "summary"], ['say "a",\nthen b', "x"], ["second", "🙂"]])
-        assert read(put(tmp_path / "a.csv", b"\xef\xbb\xbf" + table)) == [
-            (2, {"document": 'say "a",\nthen b', "summary": "x"}),
-            (4, {"document": "second", "summary": "🙂"}),
-        ]
 
-    def test_tabs(self, tmp_path: Path) -> None:
-        path = put(tmp_path / "a.tsv", self.table([["document", "summary"], ["a,b", "c"]], "\t"))
-        assert read(path) == [(2, {"document": "a,b", "summary": "c"})]
-
-    def test_long_cells_and_restored_limit(self, tmp_path: Path) -> None:
-        before = csv.field_size_limit()
-        path = put(tmp_path / "a.csv", self.table([["document"], ["x" * 300_000]]))
-        assert len(read(path)[0].cells["document"]) == 300_000
-        assert csv.field_size_limit() == before
-
-    def test_blank_lines_and_empty_file(self, tmp_path: Path) -> None:
-        assert read(put(tmp_path / "a.csv", "a,b\n\n1,2\n\n")) == [(3, {"a": "1", "b": "2"})]
-        assert read(put(tmp_path / "b.csv", "")) == []
-        assert read(put(tmp_path / "c.csv", "\n\na,b\n1,2\n")) == [(4, {"a": "1", "b": "2"})]
+@together("name, content, rows", [
+        ("a.csv", QUOTED, [(2, {"document": 'say "a",\nthen b', "summary": "x"}),
+                           (4, {"document": "second", "summary": "🙂"})]),
+        ("a.tsv", "document\tsummary\na,b\tc\n", [(2, {"document": "a,b", "summary": "c"})]),
+        ("a.csv", "a,b\n\n1,2\n\n", [(3, {"a": "1", "b": "2"})]),
+        ("a.csv", "\n\na,b\n1,2\n", [(4, {"a": "1", "b": "2"})]),
+        ("a.csv", "", []),
+        ("a.csv", f"document\n{'x' * 300_000}\n", [(2, {"document": "x" * 300_000})]),
+    ],
+)  # fmt: skip
+def test_tables(tmp_path: Path, name: str, content: str, rows: list[Line]) -> None:
+    before = csv.field_size_limit()
+    assert read(put(tmp_path / name, content)) == rows
+    assert csv.field_size_limit() == before
 
 
 class TestParquet:
