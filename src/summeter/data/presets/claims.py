@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from summeter.data.formats import Row
 from summeter.data.presets.base import (
     Articles,
     Cells,
@@ -200,10 +199,6 @@ SUMMAC = Preset(
 # ---- story-summeval (Scire et al., 2024): summaries of books and stories, which are in separate files ----
 
 
-def _story_key(row: Row) -> Hashable:
-    return tuple(str(row.cells.get(column)).strip().lower() for column in ("source", "text_id"))
-
-
 def _convert_story_summeval(joined: Joined) -> Iterable[Cells]:
     row = claim(CLAIMS["story-summeval"], joined)
     row |= {"doc_id": f"{row.get('source')}/{row.get('text_id')}", "domain": row.get("source")}
@@ -224,7 +219,8 @@ STORY_SUMMEVAL = Preset(
     roles=(
         FileRole("rows", ("summary", "label|factual", "text_id", "source"), "data/val.jsonl, data/test.jsonl"),
         FileRole(
-            "stories", ("source", "text_id", "text"), "stories (source, text_id, text)", key=_story_key, needed=never
+            "stories", ("source", "text_id", "text"), "stories (source, text_id, text)", needed=never,
+            key=lambda row: tuple(str(row.cells.get(name)).strip().lower() for name in ("source", "text_id")),
         ),
         FileRole(
             "gutenberg", ("id", "text"), "manu/project_gutenberg's files", key=("id",), row_key=("text_id",),

@@ -202,10 +202,6 @@ def _folder(row: Row) -> str:
     return str(folder.parent if folder.name in {"summaries", "labels"} else folder)
 
 
-def _line(row: Row) -> Hashable:
-    return _folder(row), row.line
-
-
 def _system_and_line(row: Row) -> Hashable:
     return _folder(row), row.stem, row.line
 
@@ -230,7 +226,7 @@ def _convert_lite3pyramid(joined: Joined) -> Iterable[Cells]:
 
 
 def _lines(name: str, file: str) -> FileRole:
-    return FileRole(name, ("text",), file, key=_line, files=(file,), format="lines")
+    return FileRole(name, ("text",), file, key=lambda row: (_folder(row), row.line), files=(file,), format="lines")
 
 
 LITE3PYRAMID = Preset(
@@ -281,19 +277,13 @@ def _convert_rose(joined: Joined) -> Iterator[Cells]:
             if system != _REFERENCE:  # the reference is annotated, but is not an output
                 joined.warn("system_outputs", f"has no summary by {system}; its annotations are left out")
             continue
-        yield {**row, **shared, "system": system, "summary": outputs[system], "human": _human_rose(annotated)}
-
-
-def _human_rose(annotated: dict[str, Any]) -> dict[str, Any]:
-    human: dict[str, Any] = {}
-    labels = annotated.pop("acu_labels", None)
-    if labels:
         column = "annotations.acu_labels"
-        human["key_fact_labels"] = [supported(label, column) for label in LIST.validate_python(list(labels))]
-    votes = {name: value for name, value in annotated.items() if isinstance(value, list)}
-    scores = {name: value for name, value in annotated.items() if value is not None and name not in votes}
-    human |= {"overall": scores} if scores else {}
-    return human | ({"ratings": {name: unnamed_votes(value) for name, value in votes.items()}} if votes else {})
+        given = formed(annotated.pop("acu_labels", None) or [], column, LIST, "a list of labels")
+        labels = [supported(label, column) for label in given]
+        votes = {name: unnamed_votes(value) for name, value in annotated.items() if isinstance(value, list)}
+        scores = {name: value for name, value in annotated.items() if value is not None and name not in votes}
+        human = {"key_fact_labels": labels or None, "overall": scores or None, "ratings": votes or None}
+        yield {**row, **shared, "system": system, "summary": outputs[system], "human": human}
 
 
 def _config(file: str) -> str | None:

@@ -171,23 +171,19 @@ _KEY = ("hash", "model_name")
 
 def _convert_frank(joined: Joined) -> Iterator[Cells]:
     labelled = [record for record in joined.rows if _LABELLED in record.cells]
-    for record in labelled or joined.rows:  # benchmark_data.json contains the same rows without annotations
-        yield _row(record, joined)
-
-
-def _row(record: Row, joined: Joined) -> Cells:
-    row = renamed(record.cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
-    row["domain"] = "cnndm" if re.fullmatch("[0-9a-f]{40}", str(row["doc_id"])) else "xsum"
-    human: dict[str, Any] = {}
-    if _LABELLED in row:
-        row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of strings")
-        sentences = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]} objects")
-        human["sentence_labels"] = [{judge: names or None for judge, names in cell.items()} for cell in sentences]
     scores = joined.first("scores")
-    if scores is not None:  # 1 means no error
-        human["overall"] = {"faithfulness": scores["Factuality"]}
-        row["frank_scores"] = {name: value for name, value in scores.items() if name not in _KEY}
-    return row | {"human": human} if human else row
+    for record in labelled or joined.rows:  # benchmark_data.json contains the same rows without annotations
+        row = renamed(record.cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
+        row["domain"] = "cnndm" if re.fullmatch("[0-9a-f]{40}", str(row["doc_id"])) else "xsum"
+        human: dict[str, Any] = {}
+        if _LABELLED in row:
+            row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of strings")
+            cells = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]} objects")
+            human["sentence_labels"] = [{judge: names or None for judge, names in cell.items()} for cell in cells]
+        if scores is not None:  # 1 means no error
+            human["overall"] = {"faithfulness": scores["Factuality"]}
+            row["frank_scores"] = {name: value for name, value in scores.items() if name not in _KEY}
+        yield row | {"human": human} if human else row
 
 
 FRANK = Preset(
@@ -248,9 +244,10 @@ def _convert_tofueval(joined: Joined) -> Iterable[Cells]:
     source, _, cut = joined.row.stem.partition("_factual_eval_")
     if cut:
         row |= {"domain": source, "cut": cut}
-    points = joined.first("key_points")
-    facts = _points(points["key_points"]) if points is not None else []
-    return [row | ({"key_facts": facts} if facts else {})]
+    points = python_list((joined.first("key_points") or {}).get("key_points"), "key_points")
+    # The numbers of "1. The vote was postponed" are no part of the key points.
+    facts = [re.sub(r"^\s*\d+\s*[.)]\s*", "", str(point)).strip() for point in points]
+    return [row | ({"key_facts": [*filter(None, facts)]} if any(facts) else {})]
 
 
 def _human(rows: Sequence[Row]) -> dict[str, Any]:
@@ -263,12 +260,6 @@ def _human(rows: Sequence[Row]) -> dict[str, Any]:
         names = [name.strip() for name in str(row.cells.get("type") or "").split(",") if name.strip()]
         types.append(names if names and label == "no" else None)
     return {"sentence_labels": labels} | ({"sentence_error_types": types} if any(types) else {})
-
-
-def _points(text: Any) -> list[str]:
-    """Return the key points without numbering such as the "1." in "1. The vote was postponed"."""
-    points = (re.sub(r"^\s*\d+\s*[.)]\s*", "", str(point)).strip() for point in python_list(text, "key_points"))
-    return [point for point in points if point]
 
 
 TOFUEVAL = Preset(

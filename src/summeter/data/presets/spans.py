@@ -235,10 +235,6 @@ def _scores_key(row: Row) -> Hashable:
     return _SCORED.get(system.casefold(), system.casefold()), bbcid
 
 
-def _row_key(row: Row) -> Hashable:
-    return str(row.cells.get("system")).casefold(), str(row.cells.get("bbcid"))
-
-
 XSUMFAITH = Preset(
     name="xsumfaith",
     about="XSumFaith: hallucinated spans by annotator, and whether the summary is factual",
@@ -265,7 +261,7 @@ XSUMFAITH = Preset(
             "eval_scores_xsum_summaries.csv",
             files=("eval_scores_xsum_summaries.csv",),
             key=_scores_key,
-            row_key=_row_key,
+            row_key=lambda row: (str(row.cells.get("system")).casefold(), str(row.cells.get("bbcid"))),
             needed=never,
         ),
     ),

@@ -49,7 +49,10 @@ def _convert_summeval(joined: Joined) -> Iterable[Cells]:
     if "machine_summaries" in joined.cells:
         return _by_document(joined)
     if "system_output" in joined.cells:
-        return [_with_means(joined)]
+        row = renamed(joined.cells, {"system_id": "system", "source": "document", "system_output": "summary"})
+        if row.get("reference") == row.get("document"):
+            del row["reference"]  # as in the same form of QAGS, which has no references
+        return [{**row, "human": {"ratings": taken(row, "scores", OBJECT, "an object of means")}}]
     row = renamed(joined.cells, {"id": "doc_id", "model_id": "system", "decoded": "summary", "text": "document"})
     if joined.document is not None:
         row["document"] = joined.document
@@ -84,13 +87,6 @@ def _by_document(joined: Joined) -> Iterable[Cells]:
         ratings = {aspect: values[index] for aspect, values in means.items()}
         system = {"system": f"system{index}", "summary": summary}
         yield {**_DOCUMENT_FIELDS, **row, **system, "human": {"ratings": ratings}}
-
-
-def _with_means(joined: Joined) -> Cells:
-    row = renamed(joined.cells, {"system_id": "system", "source": "document", "system_output": "summary"})
-    if row.get("reference") == row.get("document"):
-        del row["reference"]  # as in the same form of QAGS, which has no references
-    return {**row, "human": {"ratings": taken(row, "scores", OBJECT, "an object of means")}}
 
 
 _EXPERTS = FileRole(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")
