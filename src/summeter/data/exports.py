@@ -13,7 +13,6 @@ values exactly. CSV, TSV and XLSX contain lists and objects as JSON, which `load
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -24,8 +23,8 @@ from summeter.data.atomic import building, check_file, check_folder, write_lines
 from summeter.data.dataset import Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
 from summeter.data.rows import FIELDS, LISTS
-from summeter.records import InstallError, Judgment, Parameter, UsageError
-from summeter.tables import columns_and_cells, csv_line
+from summeter.records import InstallError, Judgment, Parameter, UsageError, count
+from summeter.tables import Table, columns_and_cells, csv_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,15 +163,15 @@ def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
         raise UsageError(Parameter("documents"), f" is {documents}; give at least 1")
     check_folder(folder)
     number = {doc_id: index // documents for index, doc_id in enumerate(dataset.documents)}
-    count = 0
+    last = 0
     with building(folder) as fresh:
-        for count, rows in groupby(flat_rows(dataset), key=lambda row: number[row["doc_id"]]):
-            write_lines(fresh / f"part-{count:05}.jsonl", _json_lines(rows))
+        for last, rows in groupby(flat_rows(dataset), key=lambda row: number[row["doc_id"]]):
+            write_lines(fresh / f"part-{last:05}.jsonl", _json_lines(rows))
         (fresh / "judgments").mkdir()
         for file, rows in groupby(judgment_rows(dataset), key=lambda row: number[row["doc_id"]]):
             with (fresh / "judgments" / f"part-{file:05}.jsonl").open("a", encoding="utf-8") as handle:
                 handle.writelines(f"{line}\n" for line in _json_lines(rows))
-    return count + 1
+    return last + 1
 
 
 def write_hub(dataset: Dataset, folder: str | Path) -> int:
@@ -341,31 +340,28 @@ def _readme(dataset: Dataset, splits: Sequence[str], folder: Path) -> str:
         for table in TABLES
         if (folder / table).is_dir()
     ]
-    text = "\n\n".join(_body(dataset, splits))
-    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}\n"
-
-
-def _body(dataset: Dataset, splits: Sequence[str]) -> Iterable[str]:
-    card = dataset.card
-    yield f"# {card.name}{f' {card.version}' if card.version else ''}"
-    yield (
-        f"{len(dataset)} summaries of {dataset.document_count} documents by {len(dataset.systems)} systems, and "
-        "human judgments of them, one per row."
-    )
-    counts: dict[str, Counter[str]] = {name: Counter() for name in splits}
-    for document, summaries in dataset.items():
-        counts[document.split or SPLIT].update(documents=1, summaries=len(summaries))
-    lines = ["| split | documents | summaries |", "|---|--:|--:|"]
-    yield "\n".join(
-        [*lines, *(f"| {name} | {counts[name]['documents']} | {counts[name]['summaries']} |" for name in splits)]
-    )
+    split_of = [document.split or SPLIT for document, summaries in dataset.items() for _ in summaries]
+    documents = [document.split or SPLIT for document in dataset.documents.values()]
+    sizes = [(name, documents.count(name), split_of.count(name)) for name in splits]
     addresses = " ".join(f"hf:ORG/NAME#{table}/{splits[0]}" for table in TABLES)
-    yield (
+    about = {"licence": card.licence, "citation": card.citation, "hash of documents and summaries": card.hash}
+    origin = "" if card.origin is None else json.dumps(card.origin, ensure_ascii=False, indent=2)
+    size = (
+        f"{count(len(dataset), 'summary', 'summaries')} of {count(dataset.document_count, 'document')} by "
+        f"{count(len(dataset.systems), 'system')}, and human judgments of them, one per row."
+    )
+    reading = (
         "`doc_id` and `system` join the tables. In judgments, `value` is the raw score and `label` the decision: 1 for "
         "supported or present, 0 for not. Read the data with "
         f"`summeter data import {addresses} --preset tables -o FOLDER`."
     )
-    about = {"licence": card.licence, "citation": card.citation, "hash of documents and summaries": card.hash}
-    yield "\n".join(f"* {name}: {value}" for name, value in about.items() if value)
-    if card.origin is not None:
-        yield f"Made from:\n\n```json\n{json.dumps(card.origin, ensure_ascii=False, indent=2)}\n```"
+    parts = [
+        f"# {card.name}{f' {card.version}' if card.version else ''}",
+        size,
+        Table.of(["split", "documents", "summaries"], sizes, align="lrr").markdown().rstrip(),
+        reading,
+        "\n".join(f"* {name}: {value}" for name, value in about.items() if value),
+        f"Made from:\n\n```json\n{origin}\n```" if origin else "",
+    ]
+    text = "\n\n".join(filter(None, parts))
+    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}\n"

@@ -287,22 +287,15 @@ OBJECTS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def supported(value: Any, column: str) -> int:
-    """Return a label of 0 or 1, given as a number or string. Raises LayoutError otherwise."""
-    if (label := zero_or_one(value)) is not None:
-        return label
-    raise LayoutError(column, f"is {value!r}, but must be 0 or 1 in this layout; check the preset")
+    """Return a label of 0 or 1, given as a number or string. Raises LayoutError otherwise.
 
-
-def zero_or_one(value: Any) -> int | None:
-    """Return a label of 0 or 1, given as a number or string, or None for any other value.
-
-    >>> zero_or_one("1.0"), zero_or_one(0), zero_or_one("2")
-    (1, 0, None)
+    >>> supported("1.0", "label"), supported(0, "label")
+    (1, 0)
     """
     text = value.strip() if isinstance(value, str) else value
-    if text in (0, 1, "0", "1", "0.0", "1.0"):
-        return int(float(text))
-    return None
+    if text not in (0, 1, "0", "1", "0.0", "1.0"):
+        raise LayoutError(column, f"is {value!r}, but must be 0 or 1 in this layout; check the preset")
+    return int(float(text))
 
 
 def label_of(name: Any, labels: Mapping[str, int | None], column: str) -> int | None:

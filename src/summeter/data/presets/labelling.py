@@ -9,9 +9,10 @@ Sources: Label Studio SDK 2.1.2 (the JSON export); potato 2.8.0 (`user_state.jso
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from summeter.data.faults import Faults
 from summeter.data.formats import Row
@@ -108,19 +109,15 @@ class _Annotation(BaseModel):
 _ANNOTATIONS = TypeAdapter(list[_Annotation])
 
 
-def _is_marked(annotations: Any) -> bool:
-    """Return whether annotations contain a passage of the summary."""
-    found = annotations if isinstance(annotations, list) else []
-    results = [each.get("result") for each in found if isinstance(each, Mapping)]
-    items = [item for each in results if isinstance(each, list) for item in each if isinstance(item, Mapping)]
-    values = [item.get("value") for item in items if item.get("to_name") == "summary"]
-    return any(isinstance(value, Mapping) and "start" in value for value in values)
-
-
 def _tasks(roles: Mapping[str, Sequence[Row]], faults: Faults) -> Iterable[Row]:
     """Return the tasks, with the column `asks_spans`: whether a summary of the file has a marked passage."""
     del faults
-    asks = any(_is_marked(row.cells.get("annotations")) for row in roles[ROWS])
+    asks = False
+    for row in roles[ROWS]:
+        with suppress(ValidationError):  # which is reported when the row is converted
+            annotations = _ANNOTATIONS.validate_python(row.cells.get("annotations"))
+            results = [item for each in annotations for item in each.result]
+            asks |= any(item.to_name == "summary" and "start" in item.value for item in results)
     return [row._replace(cells={**row.cells, "asks_spans": asks}) for row in roles[ROWS]]
 
 
