@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from summeter.cli.main import main
 from summeter.data.dataset import load
 from summeter.records import InputError
 
@@ -71,12 +70,3 @@ def test_repeated_file_is_a_fault(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             load([rows, again], preset="qags")
         assert f"{again}: is given twice; give it once" in [str(fault) for fault in caught.value.faults]
-
-
-@pytest.mark.parametrize("name", ["nosuchfolder", "no.txt", "no.jsonl"])
-@pytest.mark.parametrize("more", [[], ["--preset", "qags"]])
-def test_missing_data(tmp_path: Path, name: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["data", "show", str(tmp_path / name), *more])
-    assert ended.value.code == 2
-    assert f"{tmp_path / name}: no such file" in capsys.readouterr().err
