@@ -14,18 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from summeter.data.faults import Faults
 from summeter.data.formats import FORMATS, Row, file_name, format_to_read, read_rows
 from summeter.data.frames import rows_in
 from summeter.data.human import PEOPLE, number_of
 from summeter.data.human_judgments import SIGNATURES, score_judgments
-from summeter.records import Judgment, Message, Parameter, Target, UsageError, describe, nearest
+from summeter.records import Document, Judgment, Message, Parameter, Summary, Target, UsageError, describe, nearest
 from summeter.tables import Table
-
-if TYPE_CHECKING:
-    from summeter.data.dataset import Dataset
 
 Ratings = Any
 """The path of a file, or rows in memory (see `data.frames`)."""
@@ -57,6 +54,13 @@ _Key = tuple[str | None, ...]
 _Layout = Literal["long", "wide"]
 _Cell = tuple[int, str, str, Any]
 """The number of a row, an aspect, the column with the rating, and the content of the cell."""
+
+
+class Summaries(Protocol):
+    """The methods of a `Dataset` with which ratings are joined."""
+
+    def systems_by_document(self) -> Mapping[str, Sequence[str]]: ...
+    def items(self) -> Iterator[tuple[Document, list[Summary]]]: ...
 
 
 Scores = Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]]
@@ -136,7 +140,7 @@ def rating_judgments(ratings: Scores, others: Callable[[], Iterator[Judgment]] |
 
 
 def join(
-    data: Dataset,
+    data: Summaries,
     ratings: Ratings,
     on: Names | None,
     rater: str | None,
@@ -322,7 +326,7 @@ def _no_column(parameter: str, column: str, columns: Iterable[str], file: str) -
     return Message(Parameter(parameter), text)
 
 
-def _key(data: Dataset, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
+def _key(data: Summaries, columns: _Columns, file: str, on: Names | None, sources: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of the file that identify a summary, by the name of the column in the data."""
     if on is None:
         usual = {
@@ -349,7 +353,7 @@ def _key(data: Dataset, columns: _Columns, file: str, on: Names | None, sources:
     return key
 
 
-def _fields(data: Dataset) -> dict[str, list[str | None]]:
+def _fields(data: Summaries) -> dict[str, list[str | None]]:
     """Return the columns of the data that can be part of a key, with one value per summary."""
     columns: dict[str, list[str | None]] = {name: [] for name in FIELDS}
     for number, (document, summary) in enumerate((each, one) for each, several in data.items() for one in several):
@@ -364,7 +368,7 @@ def _fields(data: Dataset) -> dict[str, list[str | None]]:
     return columns
 
 
-def _likely(data: Dataset, columns: _Columns) -> Parameter:
+def _likely(data: Summaries, columns: _Columns) -> Parameter:
     """Return `on` with the columns of data and file that have most values in common, if they identify summaries."""
     values = {name: set(map(cell_name, cells)) - {None} for name, cells in columns.items()}
     ours = {name: set(cells) for name, cells in _fields(data).items() if len(set(cells)) == len(cells)}
@@ -383,7 +387,7 @@ def _likely(data: Dataset, columns: _Columns) -> Parameter:
 
 
 def _matches(
-    data: Dataset, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
+    data: Summaries, columns: _Columns, key: Mapping[str, str], lines: Sequence[int], faults: Faults
 ) -> tuple[list[int], list[tuple[str, str]], list[_Key], list[_Key]]:
     """Return the number of the summary of each row, or -1, and the summaries as (document, system).
 
