@@ -37,7 +37,7 @@ from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import RAW
 from summeter.data.intake import Intake
 from summeter.data.layout import PEEKED, Table, joined, preset_of, read_tables, with_documents
-from summeter.data.on_demand import StoredMapping, StoredSummaries
+from summeter.data.on_demand import StoredMapping, StoredSummaries, records_of, summaries_at
 from summeter.data.presets import Preset, preset_named
 from summeter.data.ratings import Names, Ratings, RatingsReport, join, rating_judgments
 from summeter.data.remote import is_remote
@@ -119,12 +119,7 @@ class Dataset:
         systems = [system for _, system in keys]
         if any(left > right for left, right in pairwise(documents)):
             order = sorted(range(len(documents)), key=documents.__getitem__)
-            summaries = self._summaries
-            self._summaries = (
-                summaries.take(order)
-                if isinstance(summaries, StoredSummaries)
-                else tuple(summaries[index] for index in order)
-            )
+            self._summaries = summaries_at(self._summaries, order)
             documents, systems = array("q", (documents[n] for n in order)), [systems[n] for n in order]
         self._ids, self._index, self._first = tuple(index_of), index_of, array("q", [0])
         self._systems: dict[str, tuple[str, ...]] = {}
@@ -185,6 +180,11 @@ class Dataset:
     def card(self) -> Card:
         """The card: name, version, licence, citation, provenance, splitter and hash."""
         return self._card.model_copy(update={"hash": self.hash})
+
+    @property
+    def _unsaved_card(self) -> Card:
+        """The card without the counts and hashes of files, which describe the dataset as it was saved."""
+        return self._card.model_copy(update={"counts": {}, "files": {}})
 
     @cached_property
     def hash(self) -> str:
@@ -341,7 +341,7 @@ class Dataset:
             "documents": self.documents,
             "summaries": self.summaries,
             "judgments": self._makers,
-            "card": self._card.model_copy(update={"counts": {}, "files": {}}),
+            "card": self._unsaved_card,
             "fact_origins": self.fact_origins,
         }
         return Dataset(
@@ -362,19 +362,9 @@ class Dataset:
         makers = {name: partial(_of_documents, maker, kept) for name, maker in self._makers.items()}
         selected = [index for doc_id, index in self._index.items() if doc_id in kept]
         indexes = chain.from_iterable(range(self._first[index], self._first[index + 1]) for index in selected)
-        documents, summaries, origins = self.documents, self._summaries, self.fact_origins
-        card = self._card.model_copy(update={"counts": {}, "files": {}})
-        return Dataset(
-            documents.of(kept)
-            if isinstance(documents, StoredMapping)
-            else {doc_id: documents[doc_id] for doc_id in self._index if doc_id in kept},
-            summaries.take(indexes)
-            if isinstance(summaries, StoredSummaries)
-            else [summaries[index] for index in indexes],
-            makers,
-            card,
-            fact_origins=origins.of(kept) if isinstance(origins, StoredMapping) else origins,
-        )
+        documents, origins = records_of(self.documents, kept), records_of(self.fact_origins, kept)
+        summaries = summaries_at(self._summaries, indexes)
+        return Dataset(documents, summaries, makers, self._unsaved_card, fact_origins=origins)
 
     def by_source(self) -> Dataset:
         """Return a dataset with a document for each source, so that a judge can be asked about each source alone.
@@ -394,8 +384,7 @@ class Dataset:
                     )
                 documents[one.id] = one
                 summaries += (each.model_copy(update={"document_id": one.id}) for each in of_document)
-        card = self._card.model_copy(update={"counts": {}, "files": {}})
-        return Dataset(documents, summaries, {}, card)
+        return Dataset(documents, summaries, {}, self._unsaved_card)
 
     def without_column(self, name: str) -> Dataset:
         """Return the dataset without an unknown column of the summaries."""

@@ -136,6 +136,20 @@ class StoredSummaries(Sequence[Summary]):
         return StoredSummaries(self._file, starts, documents, kinds, self._ids, self._names)
 
 
+def records_of(records: Mapping[str, _R], kept: Container[str]) -> Mapping[str, _R]:
+    """Return the mapping, which may be stored, restricted to these ids."""
+    if isinstance(records, StoredMapping):
+        return records.of(kept)
+    return {key: record for key, record in records.items() if key in kept}
+
+
+def summaries_at(summaries: Sequence[Summary], indexes: Iterable[int]) -> Sequence[Summary]:
+    """Return the summaries, which may be stored, at these indexes."""
+    if isinstance(summaries, StoredSummaries):
+        return summaries.take(indexes)
+    return tuple(summaries[index] for index in indexes)
+
+
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (byte offset, line) for each line of a file, or nothing if the file does not exist."""
     if not path.exists():
