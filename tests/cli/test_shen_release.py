@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data.released_files import put
+from data.files import put
 
 import summeter as sm
 from summeter.cli.main import main

@@ -2,43 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 RAIN, SNOW = "It rained all day. We stayed in.", "It snowed. The road was shut."
 HASH = "a" * 40
-
-
-def write(folder: Path, name: str, content: Any) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(content, str):
-        path.write_text(content, encoding="utf-8")
-    elif path.suffix == ".csv":
-        with path.open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.DictWriter(handle, list(dict.fromkeys(column for row in content for column in row)))
-            writer.writeheader()
-            writer.writerows(content)
-    elif path.suffix == ".xlsm":
-        book = pytest.importorskip("openpyxl").Workbook()
-        book.remove(book.active)
-        for title, rows in content.items():
-            sheet = book.create_sheet(title)
-            for row in rows:
-                sheet.append(row)
-        book.save(path)
-    elif path.suffix == ".parquet":
-        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        pq.write_table(pa.Table.from_pylist(content), path)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
-    else:
-        path.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    return path
 
 
 def row(columns: str, *cells: Any, **more: Any) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import write
 
 from summeter.data.dataset import load
 from summeter.records import InputError
@@ -15,15 +15,7 @@ ROW = {"doc_id": "d1", "system": "a", "summary": "Rain."}
 
 
 def put(path: Path, *rows: dict[str, Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def text(path: Path, content: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    return path
+    return write(path, rows)
 
 
 def faults(rows: Path, *documents: Path) -> list[str]:
@@ -37,10 +29,10 @@ def test_contradictory_documents_are_reported_with_both_files(tmp_path: Path) ->
     one = put(tmp_path / "a.jsonl", {"id": "d1", "text": "It rained."})
     two = put(tmp_path / "b.jsonl", {"id": "x", "text": "Snow."}, {"id": "d1", "text": "It snowed."})
     assert faults(rows, one, two) == ["b.jsonl:2: id: 'd1' has a different text in a.jsonl, line 1; keep one"]
-    folder = text(tmp_path / "texts" / "cnn" / "d1.txt", "It rained.").parent.parent
-    text(folder / "mail" / "d1.txt", "It poured.")
-    text(folder / "mail" / "unasked.txt", "x")
-    text(folder / "cnn" / "unasked.txt", "y")
+    folder = write(tmp_path / "texts" / "cnn" / "d1.txt", "It rained.").parent.parent
+    write(folder / "mail" / "d1.txt", "It poured.")
+    write(folder / "mail" / "unasked.txt", "x")
+    write(folder / "cnn" / "unasked.txt", "y")
     assert faults(rows, folder) == ["texts/mail/d1.txt: 'd1' has a different text in texts/cnn/d1.txt; keep one"]
     (folder / "mail" / "d1.txt").write_text("It rained.\n")
     assert load(rows, documents=[folder, folder, one]).documents["d1"].text == "It rained."

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import put, write
 
 from summeter.data.factuality import GROUPS, Benchmark, read_benchmark
 from summeter.data.presets.claims import CLAIMS, FIELDS
@@ -21,17 +20,11 @@ ROW: dict[str, Any] = {
 
 
 def table(folder: Path, *rows: dict[str, Any]) -> Path:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    (folder / "a.csv").write_text(out.getvalue(), encoding="utf-8")
-    return folder / "a.csv"
+    return write(folder / "a.csv", rows)
 
 
 def lines(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
-    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return folder / name
+    return put(folder / name, rows)
 
 
 def read(folder: Path, *rows: dict[str, Any], **more: Any) -> Benchmark:

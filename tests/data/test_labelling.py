@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import put, write
 from typer.testing import CliRunner
 
 from summeter.cli.data import app
@@ -15,13 +16,6 @@ from summeter.records import InputError
 
 TEXT, SHORT = "It rained all day in Oln.", "It snowed in Oln."
 ROWS = [{"doc_id": "d 1", "system": name, "document": TEXT, "summary": SHORT} for name in ("aster", "birch")]
-
-
-def put(file: Path, content: Any) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    lines = "".join(json.dumps(row) + "\n" for row in content) if file.suffix == ".jsonl" else json.dumps(content)
-    file.write_text(lines, encoding="utf-8")
-    return file
 
 
 def export(rows: Path, tool: str, tasks: Path) -> None:
@@ -43,7 +37,7 @@ def result(kind: str, question: str, value: dict[str, Any], **more: Any) -> dict
 
 
 def test_label_studio(tmp_path: Path) -> None:
-    rows, tasks = put(tmp_path / "rows.jsonl", ROWS), tmp_path / "tasks.json"
+    rows, tasks = write(tmp_path / "rows.jsonl", ROWS), tmp_path / "tasks.json"
     export(rows, "label_studio", tasks)
     given = json.loads(tasks.read_text(encoding="utf-8"))
     assert [one["data"]["system"] for one in given] == ["aster", "birch"]
@@ -61,7 +55,7 @@ def test_label_studio(tmp_path: Path) -> None:
         {"completed_by": 3, "was_cancelled": True, "result": [result("rating", "fluency", {"rating": 1})]},
     ]}  # fmt: skip
     given[1] |= {"id": 8, "annotations": []}
-    data = load(put(tmp_path / "export.json", given), preset="label_studio")
+    data = load(write(tmp_path / "export.json", given), preset="label_studio")
     assert len(data) == 2
     found = votes(data)
     assert {vote for vote in found if vote[2] == "summary" and vote[3] in ("fluency", "faithful")} == {
@@ -72,12 +66,12 @@ def test_label_studio(tmp_path: Path) -> None:
     assert {vote[3] for vote in found} <= {"fluency", "faithful", "faithfulness"}
     given[0]["annotations"] = [{"result": 3}]
     with pytest.raises(InputError, match="is not a list of annotations, each with completed_by and result"):
-        load(put(tmp_path / "bad.json", given), preset="label_studio")
+        load(write(tmp_path / "bad.json", given), preset="label_studio")
 
 
 @pytest.mark.parametrize("layout", ["pairs", "nested", "exported"])
 def test_potato(tmp_path: Path, layout: str) -> None:
-    rows, tasks = put(tmp_path / "rows.jsonl", ROWS), tmp_path / "tasks.jsonl"
+    rows, tasks = write(tmp_path / "rows.jsonl", ROWS), tmp_path / "tasks.jsonl"
     export(rows, "potato", tasks)
     first, second = (json.loads(line)["id"] for line in tasks.read_text(encoding="utf-8").splitlines())
     assert (first, second) == ("d%201/aster", "d%201/birch")
@@ -94,9 +88,9 @@ def test_potato(tmp_path: Path, layout: str) -> None:
         if layout == "exported":
             given = {"instance_id": first, "user_id": person, "labels": labels, "links": [],
                      "spans": spans if person == "anna" else []}  # fmt: skip
-            files.append(put(tmp_path / f"{person}.jsonl", [given]))
+            files.append(write(tmp_path / f"{person}.jsonl", [given]))
         else:
-            files.append(put(tmp_path / person / "user_state.json", state))
+            files.append(put(tmp_path / person / "user_state.json", [state]))
     found = votes(load(files, preset="potato"))
     assert {vote for vote in found if vote[2] == "summary" and vote[3] in ("fluency", "faithful")} == {
         ("aster", "anna", "summary", "fluency", 4), ("aster", "ben", "summary", "fluency", 5),
@@ -105,7 +99,7 @@ def test_potato(tmp_path: Path, layout: str) -> None:
     assert {vote[1:] for vote in found if vote[2] == "span"} == {
         ("anna", "span", "faithfulness", ((3, 9), "entity error"))
     }
-    put(tasks, [json.loads(tasks.read_text(encoding="utf-8").splitlines()[1])])
+    write(tasks, [json.loads(tasks.read_text(encoding="utf-8").splitlines()[1])])
     with pytest.raises(InputError, match=f"has no task {first!r}"):
         load(files, preset="potato")
 
@@ -122,15 +116,15 @@ def test_labels_of_marked_passages(span: str, field: str, labels: dict[str, int]
         {"data": data, "annotations": [{"completed_by": 1, "result": found}]}
         for data, found in zip(ROWS, (marks, []), strict=True)
     ]
-    data = load(put(tmp_path / "export.json", tasks), preset="label_studio")
+    data = load(write(tmp_path / "export.json", tasks), preset="label_studio")
     votes = data.judgments("human.raw") if data.judgment_sets else ()
     assert {each.target.system: each.label for each in votes if each.target.unit == "sentence"} == labels
     assert bool(data.warnings) == warned
 
 
 def test_wrong_answers_of_potato_are_faults(tmp_path: Path) -> None:
-    tasks = put(tmp_path / "tasks.jsonl", [{"id": "1", "document": TEXT, "summary": SHORT}])
-    state = put(tmp_path / "user_state.json", {"user_id": "ana", "instance_id_to_label_to_value": ["1"]})
+    tasks = write(tmp_path / "tasks.jsonl", [{"id": "1", "document": TEXT, "summary": SHORT}])
+    state = put(tmp_path / "user_state.json", [{"user_id": "ana", "instance_id_to_label_to_value": ["1"]}])
     with pytest.raises(InputError, match="instance_id_to_label_to_value"):
         load([tasks, state], preset="potato")
 
@@ -138,7 +132,7 @@ def test_wrong_answers_of_potato_are_faults(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tool", ["label_studio", "potato"])
 def test_tasks_have_one_suffix_and_one_text(tool: str, tmp_path: Path) -> None:
     sources = [{"id": "agenda", "text": "The plan."}, {"id": "notes", "text": "Nothing else."}]
-    rows = put(tmp_path / "rows.jsonl", [{"doc_id": "m", "document": sources, "summary": SHORT}])
+    rows = write(tmp_path / "rows.jsonl", [{"doc_id": "m", "document": sources, "summary": SHORT}])
     wrong = CliRunner().invoke(app, ["export", str(rows), "--format", tool, "-o", str(tmp_path / "tasks.csv")])
     assert wrong.exit_code != 0
     assert not (tmp_path / "tasks.csv").exists()

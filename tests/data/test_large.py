@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from data.files import put
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from summeter.data import folder as folders
@@ -34,11 +33,6 @@ ROWS = [
     }
     for document in range(7) for system in ("ash", "birch", "cedar")
 ]  # fmt: skip
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def assert_same(large: Dataset, small: Dataset) -> None:
@@ -151,10 +145,11 @@ _rows = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=_rows, size=st.integers(1, 3))
+@example(rows=[{"document": text, "summary": "Rain.", "system": "a"} for text in "abba"], size=1)
 def test_streamed_rows_equal_loaded_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], size: int
 ) -> None:
-    source = write(tmp_path_factory.mktemp("any") / "rows.jsonl", rows)
+    source = put(tmp_path_factory.mktemp("any") / "rows.jsonl", rows)
     small = load(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(folders, "LARGE", 0)
@@ -178,7 +173,7 @@ BAD: list[list[dict[str, Any]]] = [
 def test_faults_do_not_depend_on_size(
     tmp_path: Path, extra: list[dict[str, Any]], on_fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = [write(tmp_path / "a.jsonl", ROWS), write(tmp_path / "b.jsonl", extra)]
+    files = [put(tmp_path / "a.jsonl", ROWS), put(tmp_path / "b.jsonl", extra)]
     with files[1].open("a", encoding="utf-8") as file:
         file.write("{nonsense\n")
 
@@ -209,7 +204,7 @@ def test_tables_stdin_and_mapped_columns(tmp_path: Path, monkeypatch: pytest.Mon
         table.writerows(flat)
     assert_same(load(tmp_path / "rows.csv", map=columns), small)
     packed = tmp_path / "rows.jsonl.gz"
-    packed.write_bytes(gzip.compress(write(tmp_path / "rows.jsonl", flat).read_bytes()))
+    packed.write_bytes(gzip.compress(put(tmp_path / "rows.jsonl", flat).read_bytes()))
     assert_same(load(packed, map=columns), small)
     with (tmp_path / "rows.jsonl").open() as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
@@ -219,7 +214,7 @@ def test_tables_stdin_and_mapped_columns(tmp_path: Path, monkeypatch: pytest.Mon
 def test_temporary_folder_is_removed_with_the_data(
     tmp_path: Path, limit: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = write(tmp_path / "rows.jsonl", ROWS)
+    source = put(tmp_path / "rows.jsonl", ROWS)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     votes = load(source).with_documents(["001"]).iter_judgments("human.raw")
@@ -227,7 +222,7 @@ def test_temporary_folder_is_removed_with_the_data(
     del votes
     assert not list((tmp_path / "temporary").iterdir())
     with pytest.raises(InputError):
-        load([source, write(tmp_path / "bad.jsonl", [{"document": "x"}])])
+        load([source, put(tmp_path / "bad.jsonl", [{"document": "x"}])])
     assert not list((tmp_path / "temporary").iterdir())
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import faults, put
 from data.flat_view import flat_rows
-from data.released_files import faults, put
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.layout import preset_of

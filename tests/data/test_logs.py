@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import write
 
 import summeter as sm
 from summeter.data.faults import Faults
@@ -142,12 +143,6 @@ LAYOUTS: list[tuple[str, Any, list[str], list[str], dict[str, Any]]] = [
     ("traces.json", MLFLOW, ["ok"], ["ok (ann)"],
      {"item": "t", "document": "t", "output": "a reply", "ok": True, "ok (ann)": False}),
 ]  # fmt: skip
-
-
-def write(file: Path, content: Any) -> Path:
-    lines = isinstance(content, list) and file.suffix == ".jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in content) if lines else json.dumps(content))
-    return file
 
 
 @pytest.mark.parametrize(("name", "content", "judges", "people", "first"), LAYOUTS)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import write
 from data.flat_view import flat_rows
 from data.public_layouts import (
     ACUS,
@@ -31,7 +32,6 @@ from data.public_layouts import (
     note,
     row,
     tofu,
-    write,
     xsumfaith_row,
 )
 from together import together
@@ -49,12 +49,12 @@ Rows = dict[tuple[str, str], dict[str, Any]]
 
 
 def written(folder: Path, files: Files) -> list[Path]:
-    return [write(folder, name, content) for name, content in files.items()]
+    return [write(folder / name, content) for name, content in files.items()]
 
 
 def articles(folder: Path, documents: dict[str, str] | None) -> tuple[Path, ...]:
     rows = [{"id": name, "text": text} for name, text in (documents or {}).items()]
-    return (write(folder, "documents.jsonl", rows),) if rows else ()
+    return (write(folder / "documents.jsonl", rows),) if rows else ()
 
 
 def read(folder: Path, preset: str, files: Files, documents: dict[str, str] | None = None) -> Dataset:
@@ -546,10 +546,10 @@ def test_cell_of_another_type_is_a_fault_or_is_kept(name: str, tmp_path: Path) -
                 if isinstance(content, dict):
                     keys = list(content)
                     changed = {"samples": changed} if keys == ["samples"] else dict(zip(keys, changed, strict=True))
-                write(tmp_path, file, changed)
+                write(tmp_path / file, changed)
                 with suppress(InputError):
                     load(paths, preset=name, documents=more)
-        write(tmp_path, file, content)
+        write(tmp_path / file, content)
 
 
 UNEVEN = {"a": {"factuality_labels": [0, 0]}, "b": {"factuality_labels": [0]}}

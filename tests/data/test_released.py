@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data.files import faults, put, write
 from data.flat_view import flat_rows
-from data.released_files import faults, put, table, write
 
 from summeter.data.dataset import Dataset, load, save
 
@@ -57,7 +57,7 @@ class TestSummEval:
     @pytest.mark.parametrize("given", ["option", "file"])
     def test_documents_of_the_hub(self, tmp_path: Path, given: str) -> None:
         rows = put(tmp_path / "a.jsonl", [self.row()])
-        texts = table(tmp_path / "test.csv", [{"id": HASH, "article": "It rained.", "highlights": "Rain."},
+        texts = write(tmp_path / "test.csv", [{"id": HASH, "article": "It rained.", "highlights": "Rain."},
                                               {"id": "other", "article": "x", "highlights": "x"}])  # fmt: skip
         if given == "option":
             data = load(rows, preset="summeval", documents=[texts])
@@ -196,14 +196,14 @@ class TestREALSumm:
         for name, content in (("abs", abstractive), ("ext", ext)):
             (root / "scores_dicts" / f"{name}.pkl").write_bytes(pickle.dumps(content))
         annotations = root / "human_annotations" / "SCUs_and_annotations"
-        table(annotations / "SCUs_list.csv", self.scus())
+        write(annotations / "SCUs_list.csv", self.scus())
         for kind, name, text in (("abs", "t5_out", "abst5_out"), ("abs", "t5_out_large", "abst5_out_large"),
                                  ("abs", "bart_out", "truly"), ("ext", "bart_out", "extbart_out")):  # fmt: skip
             hits = [
                 self.hit(doc_id, TEXTS[doc_id].replace(" . </t>", f" {text} . </t>"), answers)
                 for doc_id in FACTS for answers in (["p", "n", "n"], ["p", "n", "p"], ["n", "n", "n"])
             ]  # fmt: skip
-            table(annotations / f"SCU_rating_results_{kind}_systems" / f"{name}.csv", hits)
+            write(annotations / f"SCU_rating_results_{kind}_systems" / f"{name}.csv", hits)
         for system in ("ptr_generator", "bart"):
             lines = "rain all day .\nmore rain ." if system == "ptr_generator" else "x\ny"
             write(root / "selected_docs_for_human_eval" / "abs" / system / "src.txt", lines)

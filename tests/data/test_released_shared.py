@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import put, write
 from data.flat_view import flat_rows
-from data.released_files import put, table, write
 
 from summeter.data.dataset import Dataset, load
 
@@ -95,10 +95,10 @@ def realsumm(rows: Rows, root: Path) -> Iterator[Path]:
     for kind, content in pickles.items():
         yield write(root / f"{kind}.pkl", pickle.dumps(content))
     for (kind, system), own in hits.items():
-        yield table(root / f"SCU_rating_results_{kind}_systems" / f"{system}.csv", own)
+        yield write(root / f"SCU_rating_results_{kind}_systems" / f"{system}.csv", own)
     scus = [{"eventId": doc_id, "questionId": n, "questionText": own[n] if n < len(own) else "BLANK",
              "answer": "Y" if n < len(own) else "N"} for doc_id, own in facts.items() for n in range(16)]  # fmt: skip
-    yield table(root / "SCUs_list.csv", scus)
+    yield write(root / "SCUs_list.csv", scus)
     texts = {row["doc_id"]: row["document"] for row in rows}
     yield write(root / "ptr_generator" / "src.txt", "\n".join(texts[doc_id] for doc_id in documents).encode())
 

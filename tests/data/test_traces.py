@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.files import put
 
 from summeter.data.dataset import Dataset, load
 from summeter.records import InputError
 
 TEXT, SHORT = "It rained all day in Oln.", "It rained."
 MESSAGES = [{"role": "system", "content": "Summarize."}, {"role": "user", "content": TEXT}]
-
-
-def put(file: Path, rows: list[dict[str, Any]]) -> Path:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return file
 
 
 def texts(data: Dataset) -> list[tuple[str, str, str]]:

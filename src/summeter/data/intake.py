@@ -238,9 +238,13 @@ class Intake:
         return {**cells, "doc_id": name}
 
     def _count(self, message: str, warning: Fault) -> None:
-        """Count a warning, of which only the first is listed; its message is the name in `message`."""
+        """Count a warning, of which only the first of a file is listed; its message is the name in `message`.
+
+        The rows of large data are not read in the order of their lines.
+        """
         first, count = self._counted.get(message, (warning, 0))
-        self._counted[message] = first, count + 1
+        earlier = warning.file == first.file and (warning.line or 0) < (first.line or 0)
+        self._counted[message] = warning if earlier else first, count + 1
 
     def finish(self) -> Content:
         """Return the content of all rows. Raises InputError with all faults."""
