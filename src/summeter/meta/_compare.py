@@ -241,8 +241,7 @@ def _rows(
     """
     yield from members.values()
     for place, pair in enumerate(compared.pairs):
-        test = {"method": pair.method, "units": pair.units, "unit": pair.by}
-        yield pair_row(pair, testing.alpha, about, *fields[place : place + 1], statistic=statistic, details=test)
+        yield pair_row(pair, testing.alpha, about, *fields[place : place + 1], statistic=statistic)
     undecided = [{pair.first, pair.second} for pair in compared.across_clusters]
     for name, row in members.items():
         number = compared.clusters[name]
@@ -256,27 +255,22 @@ def _rows(
             "not_told_apart": [other for other in members if {name, other} in undecided],
             "alpha": testing.alpha,
         }
-        yield row.model_copy(
-            update={
-                "statistic": "cluster",
-                "value": None if number is None else float(number),
-                "status": status_of(number),
-                "reason": None if number is not None else reason,
-                "p": None,
-                "low": None,
-                "high": None,
-                "interval": None,
-                "details": {**about.get("details", {}), **same, **details},
-            }
-        )
+        update: dict[str, Any] = dict.fromkeys(("p", "low", "high", "interval"))
+        update |= {"statistic": "cluster", "value": None if number is None else float(number)}
+        update |= {"status": status_of(number), "reason": None if number is not None else reason}
+        yield row.model_copy(update={**update, "details": {**about.get("details", {}), **same, **details}})
+
+
+_OF_PAIR = {
+    "first": "first", "second": "second", "p_holm": "p_holm", "family": "comparisons", "better": "better",
+    "least_p": "least_p", "method": "method", "units": "units", "by": "unit",
+}  # fmt: skip
+"""Names in `details` of the fields of a `PairDifference` for which a row has no field."""
 
 
 def pair_row(pair: PairDifference, alpha: float, *about: Mapping[str, Any], **fields: Any) -> Row:
     """Return the row of a pair, with the corrected test in `details`."""
-    details = {
-        "first": pair.first, "second": pair.second, "p_holm": pair.p_holm, "comparisons": pair.family,
-        "alpha": alpha, "better": pair.better, "least_p": pair.least_p,
-    }  # fmt: skip
+    details = {name: getattr(pair, field) for field, name in _OF_PAIR.items()} | {"alpha": alpha}
     return Row(
         **merged({"details": details}, *about, fields),
         value=pair.difference,
@@ -297,31 +291,14 @@ def pair_sentence(row: Row, names: Mapping[str, str] | None = None, subject: str
 
     `names` replaces the names of the members. For `subject`, see `Comparison.sentence`.
     """
-    about = row.details
-    first, second, better = (
-        member if names is None or member is None else names[member]
-        for member in (about["first"], about["second"], about["better"])
-    )
-    pair = PairDifference(
-        first=first,
-        second=second,
-        difference=row.value,
-        low=row.low,
-        high=row.high,
-        p=row.p,
-        p_holm=about["p_holm"],
-        family=about["comparisons"],
-        n=row.n,
-        missing=row.missing,
-        units=about["units"],
-        least_p=about["least_p"],
-        better=better,
-        reason=row.reason,
-        by=about["unit"],
-    )
+    of_row = {name: getattr(row, name) for name in ("p", "low", "high", "n", "missing", "reason")}
+    of_pair = {field: row.details[name] for field, name in _OF_PAIR.items() if name in row.details}
+    for side in ("first", "second", "better"):
+        of_pair[side] = (names or {}).get(of_pair[side], of_pair[side])
+    pair = PairDifference(difference=row.value, **of_row, **of_pair)
     verb = None if row.statistic == SYSTEM_DIFFERENCE else AGREES_BETTER
     aspect = row.gold_aspect or row.aspect or ""
-    return Comparison({}, [pair], aspect, about["alpha"], Phrase(aspect), verb).sentence(pair, subject)
+    return Comparison({}, [pair], aspect, row.details["alpha"], Phrase(aspect), verb).sentence(pair, subject)
 
 
 # ---- matrices ----

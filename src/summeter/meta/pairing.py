@@ -270,8 +270,7 @@ def difference_rows(
         means = {run: float(np.nanmean(values)) if pair.n else None for run, values in table.items()}
         gaps = (scores.b - scores.a)[rows]
         counts = {"summaries": int((~np.isnan(gaps)).sum()), "changed": int((np.abs(gaps) > SAME_VALUE).sum())}
-        test = {"method": pair.method, "units": pair.units, "unit": pair.by}
-        details = {"details": {**means, **counts, "signature_a": scores.first.signature, **test}}
+        details = {"details": {**means, **counts, "signature_a": scores.first.signature}}
         about = {"study": STUDY, "level": Level.SUMMARY.value, "model": scores.model}
         about |= {name: getattr(scores.second, name) for name in ("judge", "signature", "aspect")}
         shown = pair._replace(reason=pair.reason if pair.n else "no summary has a score in both runs")
