@@ -25,15 +25,15 @@ from summeter.meta.inputs import JudgeInput, RunLike, judge_input
 from summeter.meta.measure import STATISTICS, Statistic, measure
 from summeter.meta.options import LISTED, AgreementCoefficient, By, CommandLine, Judges, Significance, study
 from summeter.meta.pairing import pair_judges
-from summeter.meta.results import Row, Study, merged, status_of
+from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Grid, Sample, are_decisions, mostly_within
 from summeter.meta.selection import check_known
 from summeter.meta.verdicts import listed
 from summeter.pages.numbers import count
 from summeter.records import JudgeKey, Parameter, UsageError, judge_names
 from summeter.scoring.table import Question
-from summeter.stats import MIN_DOCUMENTS, Bootstrap, Measurement, paired_differences
-from summeter.stats.base import CONSTANT, EMPTY, Floats, Ints, ratio
+from summeter.stats import MIN_DOCUMENTS, Bootstrap, Estimate, Measurement, paired_differences
+from summeter.stats.base import CONSTANT, EMPTY, Floats, Ints, ratio, undefined
 from summeter.tables import interval, number, signed
 
 STUDY = "bridge"
@@ -175,19 +175,19 @@ def _rows(both: JudgeInput, old: Question, new: Question, options: BridgeOptions
 
 
 def _offset(sample: Sample, clusters: Ints) -> Measurement:  # noqa: ARG001
-    gaps = sample.y - sample.x
-    if not len(gaps):
-        return Measurement(None, 0, reason=EMPTY)
-    means = {"old_mean": float(sample.x.mean()), "new_mean": float(sample.y.mean())}
-    return Measurement(float(gaps.mean()), len(gaps), rows=gaps, details=means)
+    sides = {"old_mean": sample.x, "new_mean": sample.y} if len(sample) else {}
+    return _mean(sample.y - sample.x, {name: float(values.mean()) for name, values in sides.items()})
 
 
 def _identical(sample: Sample, clusters: Ints) -> Measurement:  # noqa: ARG001
     turned = sample.y - sample.x
     ways = {"to_1": int((turned > 0).sum()), "to_0": int((turned < 0).sum())}
-    if not len(turned):
-        return Measurement(None, 0, reason=EMPTY, details=ways)
-    return Measurement(float((turned == 0).mean()), len(turned), rows=(turned == 0).astype(np.float64), details=ways)
+    return _mean((turned == 0).astype(np.float64), ways)
+
+
+def _mean(values: Floats, details: dict[str, Any]) -> Measurement:
+    value = float(values.mean()) if len(values) else None
+    return Measurement(value, len(values), reason=EMPTY, rows=values, details=details)
 
 
 def _slope(sample: Sample, clusters: Ints) -> Measurement:
@@ -258,17 +258,12 @@ def _conclusions(grid: Grid, about: dict[str, Any], options: BridgeOptions) -> R
         for before, after in tested
         if before.better != after.better
     ]
-    value = 1 - len(changed) / len(tested) if tested else None
-    return Row(
-        **merged(about, details={"changed": changed, **rankings, "alpha": options.alpha}),
-        study=STUDY,
-        statistic="same_conclusions",
-        value=value,
-        n=len(tested),
-        missing=len(old) - len(tested),
-        status=status_of(value),
-        reason=None if tested else f"no two systems share {MIN_DOCUMENTS} documents",
-    )
+    counts = {"n": len(tested), "missing": len(old) - len(tested)}
+    got = undefined(f"no two systems share {MIN_DOCUMENTS} documents")
+    if tested:
+        got = Estimate(1 - len(changed) / len(tested), len(tested))
+    details = {"changed": changed, **rankings, "alpha": options.alpha}
+    return interval_row(got, about, counts, study=STUDY, statistic="same_conclusions", details=details)
 
 
 def _changes(row: Row) -> list[str]:

@@ -149,7 +149,7 @@ def _panels(read: MetaInput, options: JuryOptions, notes: list[str]) -> Iterator
         if names:
             check_known(list(names), sorted(known), "judge")
     found: dict[tuple[str, str], _Panel] = {}
-    without: dict[str, None] = {}
+    without, thresholds = dict[str, None](), options.judge_at_least or {}
     levels = LEVELS if options.level is None else (Level(options.level),)
     for level, scored in pairs_by_level(read, levels, options):
         labelled = all_pairs(read, level, options, ValueOrLabel.LABEL)
@@ -159,11 +159,19 @@ def _panels(read: MetaInput, options: JuryOptions, notes: list[str]) -> Iterator
             chosen = not options.judges or {judge.judge, judge.signature, judge.aspect} & {*options.judges}
             if not chosen or np.isnan(scores.x).all():
                 continue
-            votes = _votes(scores, labels, options.judge_at_least or {})
-            if votes is None:
+            known_by = (judge.aspect, judge.judge, judge.signature)
+            at_least = next((thresholds[name] for name in known_by if name in thresholds), None)
+            if at_least is not None:
+                above = np.where(np.isnan(scores.x), np.nan, scores.x >= at_least)
+                votes = Sample.of_values(scores.units, scores.raters, np.stack([above, scores.y]))
+            elif not are_decisions(scores.y):
+                votes = scores
+            elif are_decisions(labels.x):
+                votes = labels
+            else:  # scores are not compared with labels
                 without[judge.judge if judge.aspect == scores.gold.aspect else judge.aspect] = None
-            else:
-                by_gold.setdefault((scores.gold.aspect, scores.gold.signature), []).append(votes)
+                continue
+            by_gold.setdefault((scores.gold.aspect, scores.gold.signature), []).append(votes)
         for (aspect, signature), pairs in by_gold.items():
             key = aspect, signature if options.merge == AggregationRule.EACH else ""
             if key not in found or len(found[key].members) < 2 <= len(pairs):
@@ -178,18 +186,6 @@ def _panels(read: MetaInput, options: JuryOptions, notes: list[str]) -> Iterator
     if not found:
         raise UsageError("the run and the human judgments have no selected judge in common")
     yield from found.values()
-
-
-def _votes(scores: Sample, labels: Sample, thresholds: Mapping[str, float]) -> Sample | None:
-    """Return the judge's votes and people's as labels or ratings, or None for scores that are compared with labels."""
-    judge = scores.judge
-    for name in (judge.aspect, judge.judge, judge.signature):
-        if name in thresholds:
-            above = np.where(np.isnan(scores.x), np.nan, scores.x >= thresholds[name])
-            return Sample.of_values(scores.units, scores.raters, np.stack([above, scores.y]))
-    if not are_decisions(scores.y):
-        return scores
-    return labels if are_decisions(labels.x) else None
 
 
 @dataclass(frozen=True)
