@@ -46,7 +46,7 @@ from summeter.meta.sample import (
 )
 from summeter.meta.selection import PEOPLE, group_fields, merged_votes, meta_input
 from summeter.meta.texts import Texts
-from summeter.meta.trust_study import COEFFICIENTS, STUDY, TrustStudy
+from summeter.meta.trust_study import STUDY, TrustStudy, coefficient_name
 from summeter.meta.verdicts import POWER, SAME, listed
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
@@ -365,7 +365,7 @@ class _Judged:
     def _sentence(
         self, verdict: str, agreement: Estimate, order: Estimate | None, tests: _Tests, saving: float | None, bias: Row
     ) -> str:
-        coefficient = COEFFICIENTS.get(self.coefficient, self.coefficient)
+        coefficient = coefficient_name(self.coefficient)
         facts = [f"{coefficient} is undefined ({agreement.reason})"]
         if agreement.value is not None:
             shown = with_interval(agreement.value, agreement.low, agreement.high, 2)

@@ -82,6 +82,11 @@ def by_judge(study: Study) -> list[tuple[str, Row, list[Row]]]:
     ]
 
 
+def coefficient_name(name: str) -> str:
+    """Return the display name of a coefficient of agreement."""
+    return COEFFICIENTS.get(name, name)
+
+
 def facts_of(head: Row) -> str:
     """Return the sentence of a verdict without judge and verdict."""
     return str(head.details["sentence"]).partition(f": {head.details['verdict']}. ")[2]
@@ -112,7 +117,7 @@ def _table(rows: Sequence[Row]) -> Table:
                 continue
             remark = row.reason if statistic in ASSUMED else None
             if statistic == "agreement":
-                remark = COEFFICIENTS.get(row.details["coefficient"], row.details["coefficient"])
+                remark = coefficient_name(row.details["coefficient"])
             elif statistic == "system_ranking":
                 remark = "ordered alike; {confirmed} of {significant} significant confirmed".format(**row.details)
             elif statistic == "labels_needed":

@@ -9,10 +9,10 @@ from summeter.meta._trust import CONSTANT, CORRECTED, RANKS, REPLACES, TOO_FEW
 from summeter.meta.results import Row, Study, pivot
 from summeter.meta.trust_study import (
     ASSUMED,
-    COEFFICIENTS,
     TITLES,
     assumptions,
     by_judge,
+    coefficient_name,
     facts_of,
     group_of,
     groups_of,
@@ -108,7 +108,7 @@ def _deciding(one: Values) -> dict[str, tuple[str, str]]:
         test, rate = balanced, balanced.details["of_constant"]
         replaced = f"{_replaced(test)} with labels weighted equally (a constant: omega {number(rate)})"
     return {
-        "agreement": (f"agreement ({_coefficient(head)})", _estimate(head)),
+        "agreement": (f"agreement ({coefficient_name(head.details['coefficient'])})", _estimate(head)),
         "order": ("rank correlation", number(details["order"])),
         "replaced": ("annotators whom it can replace", "untested" if test.value is None else replaced),
         "saving": ("labels that it saves", "unknown" if saving is None else f"{saving:.0%}"),
@@ -116,11 +116,6 @@ def _deciding(one: Values) -> dict[str, tuple[str, str]]:
         "items": ("items with votes of both", f"{head.n:,}"),
         "documents": ("documents", f"{details['documents']:,}"),
     }
-
-
-def _coefficient(head: Row) -> str:
-    name: str = head.details["coefficient"]
-    return COEFFICIENTS.get(name, name)
 
 
 def _replaced(test: Row) -> str:
@@ -139,7 +134,7 @@ def _agreement(one: Values) -> TrustPart:
             lines.append(Line("the judge against the same votes", same, n=row.n))
     least = min((end for line in lines for end in (line.value, line.low) if end is not None), default=0.0)
     axis = Axis("1 is perfect agreement, 0 is chance", min(0.0, -(-least // -0.2) * -0.2 if least < 0 else 0.0), 1)
-    figure = Figure("Agreement with people", [Rows(_coefficient(head), axis, lines)])
+    figure = Figure("Agreement with people", [Rows(coefficient_name(head.details["coefficient"]), axis, lines)])
     text = (
         "Each vote of a person is compared with the merged votes of the others, who are fewer than in the first line; "
         "the judge is compared with the same votes below."
