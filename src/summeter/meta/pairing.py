@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -106,27 +105,22 @@ class Pairing:
         systems = _pair_systems(a.data.systems, b.data.systems, pair_systems or {})
         # The texts of equal data need not be read.
         read = bool(pair_systems) or a.manifest.data.hash != b.manifest.data.hash
-        documents: list[dict[str, int]] = []
-        found: list[dict[tuple[str, int], tuple[int, int]]] = []
-        for side, run in enumerate((a, b)):
-            number_of = {names[side]: number for number, names in enumerate(systems)}
-            documents.append({})
-            found.append({})
-            for doc_id, document, summaries in _text_hashes(run, read=read):
-                documents[side][doc_id] = document
-                found[side].update({(doc_id, number_of[system]): hashes for system, hashes in summaries})
-        keys = list(dict.fromkeys(chain(*found)))
+        (old_documents, old), (new_documents, new) = (
+            _hashes(run, {names[side]: number for number, names in enumerate(systems)}, read=read)
+            for side, run in enumerate((a, b))
+        )
+        keys = list(dict.fromkeys((*old, *new)))
         text: Ints = np.zeros(len(keys), np.int64)
         resplit, moved = np.zeros((2, len(keys)), np.bool_)
         for item, key in enumerate(keys):
-            before, after = (of_run.get(key) for of_run in found)
+            before, after = old.get(key), new.get(key)
             if before is None or after is None:
                 text[item] = ONLY_B if before is None else ONLY_A
             else:
                 text[item] = SAME if before[0] == after[0] else CHANGED
                 resplit[item] = before != after
-            first, second = (of_run.get(key[0]) for of_run in documents)
-            moved[item] = first is not None and second is not None and first != second
+            if key[0] in old_documents and key[0] in new_documents:
+                moved[item] = old_documents[key[0]] != new_documents[key[0]]
         return cls(
             a,
             b,
@@ -338,18 +332,21 @@ def pair_judges(a: Sequence[JudgeKey], b: Sequence[JudgeKey]) -> Iterator[Paired
     yield from (PairedJudges(None, key) for key in b if key not in matched)
 
 
-def _text_hashes(run: RunFolder, *, read: bool) -> Iterator[tuple[str, int, list[tuple[str, tuple[int, int]]]]]:
-    """Yield each document's id and hash, and the system, text hash and sentence hash of its summaries.
+def _hashes(
+    run: RunFolder, number_of: Mapping[str | None, int], *, read: bool
+) -> tuple[dict[str, int], dict[tuple[str, int], tuple[int, int]]]:
+    """Return a hash of each document, and of the text and the sentences of each summary by document and system.
 
-    If `read` is False, no text is read, and all hashes are 0.
+    `number_of` maps systems to their numbers. If `read` is False, no text is read, and all hashes are 0.
     """
     if not read:
-        for doc_id, systems in run.data.systems_by_document().items():
-            yield doc_id, 0, [(system, (0, 0)) for system in systems]
-        return
-    for document, summaries in run.data.items():
-        hashes = [
-            (each.system, (hash(each.text), hash(tuple((span.start, span.end) for span in each.sentences))))
-            for each in summaries
-        ]
-        yield document.id, hash(document.text), hashes
+        by_document = run.data.systems_by_document()
+        items = [(name, number_of[system]) for name, systems in by_document.items() for system in systems]
+        return dict.fromkeys(by_document, 0), dict.fromkeys(items, (0, 0))
+    documents, summaries = {}, {}
+    for document, of_document in run.data.items():
+        documents[document.id] = hash(document.text)
+        for each in of_document:
+            sentences = hash(tuple((span.start, span.end) for span in each.sentences))
+            summaries[document.id, number_of[each.system]] = hash(each.text), sentences
+    return documents, summaries
