@@ -105,6 +105,18 @@ class TestErrors:
                   if row.system is None and "group" not in row.details}  # fmt: skip
         assert shares == {"entity error": (pytest.approx(1 / 3), 3), "out-of-context error": (pytest.approx(2 / 3), 3)}
 
+    def test_groups_of_crossed_columns_have_lines_of_their_own(self, made: tuple[RunFolder, Any]) -> None:
+        study = card(gold=made[1], by=("system*domain", "redacted*domain"), resamples=20)
+        (table,) = [table for table in tables(study) if (table.title or "").startswith("Error types")]
+        units = {str(line[0]): line[-1] for line in table.rows}
+        assert "redacted*domain: no * news" in units
+        (means,) = [
+            table for table in tables(card(made[0], by=("redacted*domain",))) if table.title == "By redacted*domain"
+        ]
+        assert "no * news" in {line[0] for line in means.rows}
+        # Ten summaries have four votes each.
+        assert (units["overall"], units["system: a, domain: news"]) == ("40", "8")
+
 
 class TestPeopleAlone:
     def test_a_card_of_labelled_data(self, made: tuple[RunFolder, Any]) -> None:

@@ -415,15 +415,13 @@ def _cell(row: Row | None) -> str:
 
 def _groups(row: Row) -> dict[str, str]:
     """Return the value of each grouping column of a row."""
-    groups = {name: value for name in _NAMED if (value := getattr(row, name)) is not None}
-    if "group" in row.details:
-        groups[str(row.details["by"])] = str(row.details["group"])
-    return groups
+    if "group" in row.details:  # a group of crossed columns also has a domain or a category
+        return {str(row.details["by"]): str(row.details["group"])}
+    return {name: value for name in _NAMED if (value := getattr(row, name)) is not None}
 
 
 def _place(row: Row) -> str:
-    groups = [": ".join(group) for group in _groups(row).items()]
-    return groups[0] if len(groups) == 1 else "overall"
+    return ", ".join(map(": ".join, _groups(row).items())) or "overall"
 
 
 def _group_tables(study: Study) -> Iterator[Table]:
