@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
 from typing import Any
 
+from summeter.data.dataset import Dataset, load
+from summeter.engine.outputs import import_outputs
 from summeter.records import Judgment, Target
+from summeter.runs.run import RunFolder
+
+
+def imported(
+    shared: Path, dataset: str, folder: Path, parser: str = "legacy", only: str = ""
+) -> tuple[Dataset, RunFolder]:
+    """Return a released dataset and a run with its released replies, or with its stored scores for `strict`.
+
+    If `only` is given, only the stored rows that contain one of these texts, separated by spaces, are imported.
+    """
+    data = load(shared / "data" / f"{dataset}.jsonl.gz")
+    released = shared / "data" / f"{dataset}.{'scores' if parser == 'strict' else 'outputs'}.jsonl.gz"
+    with gzip.open(released, "rt", encoding="utf-8") as lines:
+        kept = [line for line in lines if not only or any(f'"{name}"' in line for name in only.split())]
+    raw = folder / "released.jsonl"
+    raw.write_text("".join(kept), encoding="utf-8")
+    import_outputs(data, raw, folder / "run", parser)
+    return data, RunFolder(folder / "run")
 
 
 def judgment(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from meta.makers import judgment, people, ratings, sentences, voted
+from meta.makers import imported, judgment, people, ratings, sentences, voted
 from sklearn import metrics
 
 from summeter.meta import Study, agreement_with_people, classify, correlate
@@ -143,22 +144,13 @@ def test_success_is_usable_and_complete() -> None:
 @pytest.mark.shared
 def test_finesures_released_replies(shared: Path, tmp_path: Path) -> None:
     # 30 sentences of ten summaries: a plain count of the same labels must come out, gold as FineSurE merges it.
-    import gzip
-
-    from summeter.data.dataset import load
-    from summeter.engine.outputs import import_outputs
-    from summeter.runs.run import RunFolder
-
-    source = shared / "data" / "finesure_samples.jsonl.gz"
-    data = load(source)
-    import_outputs(data, shared / "data" / "finesure_samples.outputs.jsonl.gz", tmp_path / "run", "legacy")
-    run = RunFolder(tmp_path / "run")
+    data, run = imported(shared, "finesure_samples", tmp_path)
     said = {
         (one.target.document_id, one.target.system, one.target.index): one.label
         for one in run.judgments() if one.target.unit == "sentence" and one.aspect == "faithfulness"
     }  # fmt: skip
     hits: dict[int, list[int]] = {0: [], 1: []}
-    with gzip.open(source, "rt") as lines:
+    with gzip.open(shared / "data" / "finesure_samples.jsonl.gz", "rt") as lines:
         for row in map(json.loads, lines):
             for index, cell in enumerate(row["human"].get("sentence_labels") or []):
                 hits[int(sum(cell.values()) * 2 >= len(cell))].append(said[row["doc_id"], row["system"], index])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from meta.makers import judgment, people, ratings, sentences, voted
+from meta.makers import imported, judgment, people, ratings, sentences, voted
 from scipy import stats as scipy_stats
 
 from summeter.meta import correlate
@@ -188,24 +187,6 @@ def _entries(shared: Path, dataset: str) -> list[dict[str, Any]]:
     return [entry for entry in entries if entry["dataset"] == dataset]
 
 
-def _imported(shared: Path, folder: Path, dataset: str, names: Iterable[str]) -> tuple[Any, Any]:
-    """Return the data and a run with the stored scores of these names, imported as by `summeter outputs import`."""
-    import gzip
-
-    from summeter.data.dataset import load
-    from summeter.engine.outputs import import_outputs
-    from summeter.runs.run import RunFolder
-
-    data = load(shared / "data" / f"{dataset}.jsonl.gz")
-    wanted = set(names)
-    with gzip.open(shared / "data" / f"{dataset}.scores.jsonl.gz", "rt") as stored:
-        kept = [line for line in stored if json.loads(line)["evaluator"] in wanted]
-    raw = folder / "scores.jsonl"
-    raw.write_text("".join(kept))
-    import_outputs(data, raw, folder / "run", "strict")
-    return data, RunFolder(folder / "run")
-
-
 @pytest.mark.shared
 def test_dialsummevals_correlations(shared: Path, tmp_path: Path) -> None:
     cells = [
@@ -213,7 +194,7 @@ def test_dialsummevals_correlations(shared: Path, tmp_path: Path) -> None:
         for entry in _entries(shared, "dialsummeval") if "_pearson " in entry["statistic"]
     ]  # fmt: skip
     assert len(cells) == 72
-    data, run = _imported(shared, tmp_path, "dialsummeval", {name for _, name, _, _ in cells})
+    data, run = imported(shared, "dialsummeval", tmp_path, "strict", " ".join({name for _, name, _, _ in cells}))
     chosen = "mode_else_mean"
     pairs = [f"overall:{aspect}" for aspect in ("coherence", "consistency", "fluency", "relevance")]
     studies = {
@@ -235,7 +216,7 @@ def test_realsumms_taus(shared: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     cells = {name: value for name, value in cells.items() if name}
     assert len(cells) == 6
-    data, run = _imported(shared, tmp_path, "realsumm", cells)
+    data, run = imported(shared, "realsumm", tmp_path, "strict", " ".join(cells))
     gold = data.judgments("human.raw")
     extractive = [one for one in gold if one.target.system == "ext_bart_out"]
     copied = [
@@ -255,13 +236,7 @@ def test_realsumms_taus(shared: Path, tmp_path: Path) -> None:
 @pytest.mark.shared
 def test_shens_correlations(shared: Path, tmp_path: Path) -> None:
     # Table 4 (pooled), Tables 23 and 24 (per system): RTS and MCQ by the released parsers, experts averaged.
-    from summeter.data.dataset import load
-    from summeter.engine.outputs import import_outputs
-    from summeter.runs.run import RunFolder
-
-    data = load(shared / "data" / "shen2023.jsonl.gz")
-    import_outputs(data, shared / "data" / "shen2023.outputs.jsonl.gz", tmp_path / "run", "legacy")
-    run = RunFolder(tmp_path / "run")
+    data, run = imported(shared, "shen2023", tmp_path)
     pooled, each = (correlate(run, data, average=average, **PLAIN) for average in ("pooled", "system"))
     cells = json.loads((shared / "data" / "shen2023.expected.json").read_text())["cells"]
     judges = {"ChatGPT-RTS": "rts", "ChatGPT-MCQ": "mcq", "23": "rts", "24": "mcq"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from meta.makers import judgment
+from meta.makers import imported, judgment
 
 from summeter.meta import errors
 from summeter.meta._errors import LOCALISATION, named_types
@@ -154,13 +154,8 @@ def test_the_counts_add_up(cells: list[tuple[str, str]]) -> None:
 def test_finesures_samples(shared: Path, tmp_path: Path) -> None:
     # Read off the ten samples: five sentences with a majority for one type of error (three entity, one
     # circumstantial, one grammatical); the released GPT-4o replies name two of them rightly.
-    from summeter.data.dataset import load
-    from summeter.engine.outputs import import_outputs
-    from summeter.runs.run import RunFolder
-
-    data = load(shared / "data" / "finesure_samples.jsonl.gz")
-    import_outputs(data, shared / "data" / "finesure_samples.outputs.jsonl.gz", tmp_path / "run", "legacy")
-    study = errors(RunFolder(tmp_path / "run"), data)
+    data, run = imported(shared, "finesure_samples", tmp_path)
+    study = errors(run, data)
     whole = next(row for row in study if "confusion" in row.details)
     assert (whole.value, whole.n) == (0.4, 5)
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meta.makers import people, ratings
+from meta.makers import imported, people, ratings
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
-from summeter.engine.outputs import import_outputs
 from summeter.meta._estimate import coverage, estimate, sample_warnings, simulate
 from summeter.meta.results import Study
 from summeter.records import Judgment, UsageError
@@ -179,13 +178,8 @@ class TestRealSets:
     """Coverage is near 95 %; over a few hundred draws it can deviate by two or three points."""
 
     def test_realsumm_completeness_by_rouge(self, shared: Path, tmp_path: Path) -> None:
-        data = load(shared / "data" / "realsumm.jsonl.gz")
-        kept = [line for line in _lines(shared / "data" / "realsumm.scores.jsonl.gz") if '"rouge_1_recall"' in line]
-        (tmp_path / "scores.jsonl").write_text("".join(kept), encoding="utf-8")
-        import_outputs(data, tmp_path / "scores.jsonl", tmp_path / "run", "strict")
-        study = simulate(
-            RunFolder(tmp_path / "run"), data, 30, aspect="overall:completeness", draws=100, seed=1,
-        )  # fmt: skip
+        data, run = imported(shared, "realsumm", tmp_path, "strict", "rouge_1_recall")
+        study = simulate(run, data, 30, aspect="overall:completeness", draws=100, seed=1)
         rates = [row.value for row in study.where(statistic="coverage") if row.system is not None]
         assert len(rates) == 25
         assert 0.92 <= float(np.mean([rate for rate in rates if rate is not None])) <= 0.97
@@ -198,10 +192,3 @@ class TestRealSets:
         assert row.value >= 0.91
         assert abs(row.details["bias"]) < 0.02
         assert study.one(statistic="width_ratio").value < 1  # type: ignore[operator]
-
-
-def _lines(file: Path) -> list[str]:
-    import gzip
-
-    with gzip.open(file, "rt", encoding="utf-8") as handle:
-        return handle.readlines()

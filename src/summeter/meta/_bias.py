@@ -193,7 +193,7 @@ def length_estimates(
         partial = (r12 - r13 * r23) / np.sqrt(np.where(few | ~(rest > 1e-12), np.nan, rest))
         return np.stack([np.clip(partial, -1, 1), r12, r23, r12 - r23], axis=1)
 
-    (samples,) = bootstrap.samples(statistics)
+    (samples,) = bootstrap.samples(statistics, width=len(judge))
     values = [None if np.isnan(value) else value for value in statistics(np.ones((1, bootstrap.units)))[0].tolist()]
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
     partial_p = None if values[0] is None else correlation_p(values[0], len(judge) - 3)
