@@ -314,14 +314,3 @@ def test_crowd_workers_enter_by_platform_links(tmp_path: Path) -> None:
         assert done["form"]["fields"]["assignmentId"] == "A1"
 
     serve(turk, body)
-    prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
-
-    async def other(service: CampaignService, browser: Callable[[], Client]) -> None:
-        client = browser()
-        await client.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=x")
-        session = await (await client.get("/api/session")).json()
-        second = browser()  # another device, another session of the same person
-        await second.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=y")
-        assert (await (await second.get("/api/session")).json())["annotator"] == session["annotator"]
-
-    serve(prolific, other)

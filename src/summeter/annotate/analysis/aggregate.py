@@ -240,22 +240,22 @@ def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
         index = -1 if target.index is None else target.index
         units.setdefault((target.document_id, target.system, target.unit, index), []).append(judgment)
     for key, votes in units.items():
-        yield _merged_unit(votes, values[key], rule)
-
-
-def _merged_unit(votes: Sequence[Judgment], value: float, rule: AggregationRule) -> Judgment:
-    question = _question(votes[0])
-    if np.isnan(value):
-        counts = Counter(_vote_text(vote) for vote in votes)
-        split = ", ".join(f"{count} for {label}" for label, count in counts.most_common())
-        return _skipped(votes[0], f"a tie ({split}); adjudicate it")
-    if rule is AggregationRule.MEAN:
-        return Judgment(**question, value=value)
-    winners = [vote for vote in votes if vote.value == value]
-    label = winners[0].label if winners else int(value)
-    return Judgment(
-        **question, value=value, label=label, error_type=_merged_types(winners), evidence=_merged_evidence(winners)
-    )
+        question, value = _question(votes[0]), values[key]
+        winners = [vote for vote in votes if vote.value == value]
+        if np.isnan(value):
+            counts = Counter(_vote_text(vote) for vote in votes)
+            split = ", ".join(f"{count} for {label}" for label, count in counts.most_common())
+            yield _skipped(votes[0], f"a tie ({split}); adjudicate it")
+        elif rule is AggregationRule.MEAN:
+            yield Judgment(**question, value=value)
+        else:
+            yield Judgment(
+                **question,
+                value=value,
+                label=winners[0].label if winners else int(value),
+                error_type=_merged_types(winners),
+                evidence=_merged_evidence(winners),
+            )
 
 
 def _merged_names(group: Sequence[Judgment]) -> Iterator[Judgment]:

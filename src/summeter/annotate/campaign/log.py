@@ -41,6 +41,8 @@ CREATE TABLE events (
 tokens of an annotator are unique, so that a repeated request is never stored twice."""
 _SELECT = "SELECT seq, at, kind, annotator, task, batch, token, data, checksum FROM events WHERE seq > ? ORDER BY seq"
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_cached_json = lru_cache(maxsize=256)(json.loads)
+"""Parser of short event data; most is `{}` or `{"check":false}`, and because events never change, they can share it."""
 T = TypeVar("T")
 
 
@@ -321,12 +323,3 @@ def _checksum(fields: Sequence[Any], data: Any) -> int:
 def _value(connection: sqlite3.Connection, query: str) -> Any:
     row = connection.execute(query).fetchone()
     return None if row is None else row[0]
-
-
-@lru_cache(maxsize=256)
-def _cached_json(data: str) -> Any:
-    """Parse short event data.
-
-    Most event data is `{}` or `{"check":false}`, and because events never change, they can share one object.
-    """
-    return json.loads(data)
