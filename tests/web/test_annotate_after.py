@@ -26,11 +26,10 @@ def split(place: Any) -> list[str]:
     return keys
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_quality_page(scheme: str, site: Any, visit: Any, shot: Any, axe: Any) -> None:
+def test_the_quality_page(site: Any, visit: Any, shot: Any, axe: Any) -> None:
     place = site("fact_verification")
     split(place)
-    page = visit(place.admin, scheme=scheme)
+    page = visit(place.admin)
     page.get_by_role("link", name="Quality").click()
     expect(page.get_by_role("heading", name="Agreement of annotators")).to_be_visible()
     page.locator("details summary").click()

@@ -21,8 +21,7 @@ FIVE_STAGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("phone", [False, True])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("phone", "scheme"), [(False, "light"), (True, "dark")])
 def test_all_stages_by_keyboard(site: Any, visit: Any, shot: Any, phone: bool, scheme: str) -> None:
     place = site("fact_verification", **FIVE_STAGES, batch={"size": 2, "per_annotator": 1})
     page = visit(place.link(), phone=phone, scheme=scheme)
