@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.security import CSRF
-from summeter.annotate.tasks.simulation import Profile
 from summeter.records import InputError, UsageError
 
 LEAD = Visitor(ADJUDICATOR, "lead")
@@ -51,11 +51,10 @@ def test_disputes_without_a_majority_come_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_an_annotators_answer_can_be_adopted_in_every_task_type(task_type: str, tmp_path: Path) -> None:
-    profiles = [Profile(accuracy=0.5)] * 3
-    folder = crowds.done(
-        tmp_path, profiles, task_type=task_type, attention={"rate": 0.2, "exclude": False, "judge_after": 999}
-    )
+def test_an_annotators_answer_can_be_adopted_in_every_task_type(
+    task_type: str, mixed: Callable[[str], CampaignFolder], tmp_path: Path
+) -> None:
+    folder = CampaignFolder(shutil.copytree(mixed(task_type).folder, tmp_path / "copy"))
     with CampaignService(folder) as service:
         found = disputes(service)
         assert found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from annotate import campaigns as made
@@ -67,11 +67,9 @@ def test_annotator_agreement_equals_meta_agree() -> None:
 
 
 @pytest.mark.parametrize("task_type", made.TASK_TYPES)
-def test_status_and_page_show_the_same_agreement(task_type: str, tmp_path: Path) -> None:
+def test_status_and_page_show_the_same_agreement(task_type: str, mixed: Callable[[str], CampaignFolder]) -> None:
     """Brief quality equals `meta agree`."""
-    plan: dict[str, Any] = {"task_type": task_type, "answers_per_item": 3, "attention": {"rate": 0}}
-    folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 4, made.rows(4, 2, 3), **plan)
-    with CampaignService(folder, readonly=True) as service:
+    with CampaignService(mixed(task_type), readonly=True) as service:
         short, full = quality(service, 50, brief=True), quality(service, 50)
         data = dataset_of(service)
         first = service.task_type.coefficients[0]
