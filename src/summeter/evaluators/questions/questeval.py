@@ -60,6 +60,11 @@ class AskedQuestion(NamedTuple):
     bertscore: float
     weight: float = 1.0
 
+    @property
+    def answers(self) -> tuple[str, str]:
+        """The answer from the other text and the expected answer, without white space at their ends."""
+        return self.reply.strip(), self.phrase.text.strip()
+
     def value(self, scores: Sequence[Score]) -> float:
         """Return the mean of the scores, each clipped to [0, 1]."""
         return fmean(min(1.0, max(0.0, getattr(self, score))) for score in scores)
@@ -225,52 +230,43 @@ class QuestEval(Evaluator):
         # Each text is parsed once per document.
         phrases_of = {text: tools.once(f"phrases of {text}", partial(self._phrases, text)) for text in every}
         rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in phrases_of[text]))
-        framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
-        generated = await tools.network("questions").ask([Generate(row, HOW, framing) for row in rows])
-        questions = dict(zip(rows, map(without_loose_blanks, generated), strict=True))
+        framed = partial(Framing, marks=self.variant == "legacy", limit=MOST)
+        written = await tools.network("questions").ask([Generate(row, HOW, framed(template=QUESTION)) for row in rows])
+        questions = dict(zip(rows, map(without_loose_blanks, written), strict=True))
         # Equal texts are compared once.
         pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
         asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in phrases_of[of]]
-        weights = [1.0] * len(asked)
-        source = next((text for side, text in texts if side == "source"), None)
+        weights = dict[tuple[str, str, str], float]()
+        source = dict(texts).get("source")
         if self.weighs and source is not None:
             # Questions about texts other than the document have the weight 1.
-            framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
-            triples = [(phrase.text, question, of) for of, _, phrase, question in asked]
-            of_source = list(dict.fromkeys(row for row in triples if row[2] == source))
-            important = await tools.network("weighter").ask(
-                [FirstWord(row, (IMPORTANT,), framing) for row in of_source]
-            )
-            shares = {row: exp(float(log)) for row, (log,) in zip(of_source, important, strict=True)}
-            if self.variant == "legacy":
-                shares = {row: 1 - share for row, share in shares.items()}
-            weights = [shares.get(row, 1.0) for row in triples]
+            about = dict.fromkeys((phrase.text, question, of) for of, _, phrase, question in asked if of == source)
+            framing = framed(template=WEIGHT)
+            logs = await tools.network("weighter").ask([FirstWord(row, (IMPORTANT,), framing) for row in about])
+            shares = (exp(float(log)) for (log,) in logs)
+            weights = {
+                row: 1 - share if self.variant == "legacy" else share for row, share in zip(about, shares, strict=True)
+            }
         # The answer to each question from the other text, and the answerability of the question.
         network, inputs = tools.network("answers"), [(question, on) for _, on, _, question in asked]
-        framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
-        generated = await network.ask([Generate(row, HOW, framing) for row in inputs])
+        framing = framed(template=ANSWER)
+        replies = map(without_loose_blanks, await network.ask([Generate(row, HOW, framing) for row in inputs]))
         logs = await network.ask([FirstWord(row, (UNANSWERABLE,), framing) for row in inputs])
-        answered = [
-            (without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(generated, logs, strict=True)
-        ]
-        similar = [0.0] * len(asked)
+        found: dict[tuple[str, str], list[AskedQuestion]] = {}
+        for (of, on, phrase, question), reply, (log,) in zip(asked, replies, logs, strict=True):
+            overlap, weight = token_f1(phrase.text, reply), weights.get((phrase.text, question, of), 1.0)
+            one = AskedQuestion(phrase, question, reply, 1 - exp(float(log)), overlap, 0.0, weight)
+            found.setdefault((of, on), []).append(one)
         if "bertscore" in self.scores_of(RECALL):
-            answers = [
-                (reply.strip(), phrase.text.strip())
-                for (_, _, phrase, _), (reply, _) in zip(asked, answered, strict=True)
-            ]
-            distinct = list(dict.fromkeys(pair for pair in answers if all(pair)))
+            distinct = dict.fromkeys(pair for some in found.values() for one in some if all(pair := one.answers))
             requests = [CompareStates(*pair, self.layer, BERTSCORE) for pair in distinct]
             by_pair = dict(zip(distinct, await tools.network("answer_encoder").ask(requests), strict=True))
-            similar = [by_pair.get(pair, 0.0) for pair in answers]
-        replies: dict[tuple[str, str], list[AskedQuestion]] = {}
-        rows_of_answers = zip(asked, answered, similar, weights, strict=True)
-        for (of, on, phrase, question), (reply, answerability), similarity, weight in rows_of_answers:
-            overlap = token_f1(phrase.text, reply)
-            one = AskedQuestion(phrase, question, reply, answerability, overlap, similarity, weight)
-            replies.setdefault((of, on), []).append(one)
+            found = {
+                key: [one._replace(bertscore=by_pair.get(one.answers, 0.0)) for one in some]
+                for key, some in found.items()
+            }
         return [
-            Comparison(side, tuple(replies.get((summary, text), ())), tuple(replies.get((text, summary), ())))
+            Comparison(side, tuple(found.get((summary, text), ())), tuple(found.get((text, summary), ())))
             for side, text in texts
         ]
 
