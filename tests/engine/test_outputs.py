@@ -74,7 +74,7 @@ FACT = {"evaluator": "finesure.fact_check", "aspect": "faithfulness", "unit": "s
         ({"evaluator": "h2h", "aspect": "fluency"}, "unit"),
         ({"evaluator": "support", "aspect": "faithfulness", "rival": "b"}, "unit"),
         ({**REPLY, "aspect": "colour"}, "aspect"),
-        ({**REPLY, "evaluator": "nobody"}, "evaluator"),
+        *(({**REPLY, "evaluator": name}, "evaluator") for name in ("nobody", "support", "ensemble", "finesure")),
         ({"system": "z"}, "doc_id"),
     ],
 )

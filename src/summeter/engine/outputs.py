@@ -268,8 +268,11 @@ class _Items:
                     f"{row.evaluator!r} is not in the catalog, so its outputs cannot be read. See `summeter list "
                     "evaluators`"
                 )
-            if not _has_aspect(row.evaluator, row.aspect):
-                aspects = ", ".join(find(row.evaluator).aspects)
+            found = find(row.evaluator)
+            if found.read is Evaluator.read:
+                return "evaluator", f"{row.evaluator!r} has no parser for raw outputs. Give rows with a `value` instead"
+            if "aspect" in found.model_fields and _evaluator(row.evaluator, row.aspect) is None:
+                aspects = ", ".join(found.aspects)
                 return "aspect", f"{row.evaluator!r} has no aspect {row.aspect!r}. Its aspects are: {aspects}"
         for system in filter(None, (row.system, row.rival)):
             if (row.doc_id, system) not in self.summaries:
@@ -304,24 +307,10 @@ class _Items:
 
 
 @cache
-def _has_aspect(name: str, aspect: str) -> bool:
-    """Return whether the evaluator can judge an aspect.
-
-    This is False only if the evaluator has a setting `aspect` that does not allow the aspect.
-    """
-    if "aspect" in find(name).model_fields:
-        try:
-            _reader(name, aspect)
-        except UsageError:
-            return False
-    return True
-
-
-@cache
 def _evaluator(name: str, aspect: str) -> Evaluator | None:
     """Return the evaluator in the catalog that judges an aspect.
 
-    Returns None if the possible values of the aspect are unknown.
+    Returns None if the evaluator does not allow the aspect, or if it is a derived judge, whose values are not limited.
     """
     if not issubclass(find(name), DerivedEvaluator):
         with suppress(UsageError):
