@@ -14,7 +14,7 @@ from summeter._version import __version__
 from summeter.cli.common import Output, output_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from summeter.models.providers.provider import Provider
 
@@ -138,8 +138,8 @@ def doctor(output: Output) -> None:
     rows = [
         _row("python", platform.python_version(), ok=sys.version_info >= (3, 11), fix="install Python 3.11 or newer"),
         _row("summeter", __version__, ok=True),
-        *_dependencies(), *_extras(),
-    ]  # fmt: skip
+        *_packages(),
+    ]
     for names in (names for provider in providers().values() for names in provider.variables):
         # Show only whether a key is set, never the key.
         state = _is_set(names)
@@ -155,35 +155,20 @@ def _row(name: str, found: str, *, ok: bool, fix: str = "", optional: bool = Fal
     return {"name": name, "found": found, "state": "ok" if ok else "absent" if optional else "broken", "fix": fix}
 
 
-def _dependencies() -> list[dict[str, str]]:
-    from importlib.metadata import requires
+def _packages() -> Iterator[dict[str, str]]:
+    """Yield a row for each dependency, and for the main package of each extra."""
+    from importlib.metadata import PackageNotFoundError, requires, version
 
-    rows = []
-    for text in requires("summeter") or []:
-        match = re.match(r"[\w.-]+", text)
-        if match is not None and "extra ==" not in text:
-            installed, fix = _installed(match[0]), f"pip install '{text.split(';')[0].strip()}'"
-            rows.append(_row(match[0], installed or "not installed", ok=installed is not None, fix=fix))
-    return rows
-
-
-def _extras() -> list[dict[str, str]]:
-    rows = []
-    for extra, (package, about) in EXTRAS.items():
-        installed, fix = _installed(package), f"pip install 'summeter[{extra}]'"
-        found = installed or "not installed"
-        rows.append(_row(f"{package} ({about})", found, ok=installed is not None, fix=fix, optional=True))
-    return rows
-
-
-def _installed(package: str) -> str | None:
-    """Return the installed version of a package, or None if it is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    needed = [text.split(";")[0].strip() for text in requires("summeter") or [] if "extra ==" not in text]
+    packages = [(re.split(r"[^\w.-]", text)[0], "", text, False) for text in needed]
+    packages += [(package, f" ({about})", f"summeter[{extra}]", True) for extra, (package, about) in EXTRAS.items()]
+    for package, about, wanted, optional in packages:
+        try:
+            installed = version(package)
+        except PackageNotFoundError:
+            installed = None
+        found, fix = installed or "not installed", f"pip install '{wanted}'"
+        yield _row(f"{package}{about}", found, ok=installed is not None, fix=fix, optional=optional)
 
 
 def _is_set(names: Sequence[str]) -> str:
