@@ -107,17 +107,8 @@ def test_a_run_whose_report_is_being_written_is_not_removed(folder: Path, capsys
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
     evaluate(str(folder / "rows.jsonl"), ["rouge"], out=run)
     os.mkfifo(run / "report.html")
-    command = [
-        sys.executable,
-        "-m",
-        "summeter",
-        "score",
-        str(folder / "rows.jsonl"),
-        "-e",
-        "abstractiveness",
-        "-o",
-        str(run),
-    ]
+    words = ["score", str(folder / "rows.jsonl"), "-e", "abstractiveness", "-o", str(run)]
+    command = [sys.executable, "-m", "summeter", *words]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as writer:
         end = time.monotonic() + 60
         while writer.poll() is None and not _has_ended(run, judges=2) and time.monotonic() < end:

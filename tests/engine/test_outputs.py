@@ -12,7 +12,7 @@ import pytest
 from engine.judges import rows
 
 from summeter.data.dataset import load
-from summeter.engine.outputs import ImportedRun, import_outputs
+from summeter.engine.outputs import ImportedRun, RawRow, import_outputs
 from summeter.engine.runs import Run
 from summeter.meta._gate import gate
 from summeter.records import InputError, UsageError
@@ -140,24 +140,11 @@ def test_units_without_a_value_are_missing(tmp_path: Path, unit: str) -> None:
 
 def test_a_csv_gives_what_the_rows_as_json_give(tmp_path: Path) -> None:
     judged = [{**VALUE, "unit": "sentence", "index": 1, "value": 0.5}, REPLY, {**REPLY, "system": "b", "output": ""}]
-    header = [
-        "doc_id",
-        "system",
-        "evaluator",
-        "aspect",
-        "output",
-        "value",
-        "unit",
-        "index",
-        "rival",
-        "attempt",
-        "model",
-    ]
     (tmp_path / "json").mkdir()
     wanted = imported(tmp_path / "json", *judged)
     file = tmp_path / "raw.csv"
     with file.open("w", newline="") as handle:
-        table = csv.DictWriter(handle, header)
+        table = csv.DictWriter(handle, list(RawRow.model_fields))
         table.writeheader()
         table.writerows(judged)
     got = import_outputs(wanted.data, file, tmp_path / "run")
