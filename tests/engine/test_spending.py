@@ -115,7 +115,7 @@ class TestBudget:
 
     def test_judges_that_join_a_run_by_source_share_its_budget(self, tmp_path: Path, prices: str) -> None:
         sources = [{"id": name, "text": f"It rained on {name}."} for name in ("Monday", "Tuesday")]
-        data = [{"doc_id": f"d{at}", "document": sources, "summary": f"Rain {at}."} for at in range(30)]
+        data = [{"doc_id": f"d{at}", "document": sources, "summary": f"Rain {at}."} for at in range(60)]
 
         def joined(judge: str, limit: float) -> float:
             """Return the cost of the calls of both runs."""
@@ -126,9 +126,9 @@ class TestBudget:
 
         with StubServer(lambda _: ok('{"reason": "so", "score": 3}')) as server:
             first = joined("rts", 1.0)
-            assert first == pytest.approx(90 * EACH)  # 30 summaries, and each with each of 2 sources
-            # A session reserves more than the cost of a call for its first call.
-            assert first + 20 * EACH < joined("rts[aspect=fluency]", first + 28 * EACH) <= first + 28 * EACH + 1e-9
+            assert first == pytest.approx(180 * EACH)  # 60 summaries, and each with each of 2 sources
+            # A session reserves about 30 times the cost of a call for its first call.
+            assert first + 30 * EACH < joined("rts[aspect=fluency]", first + 50 * EACH) <= first + 50 * EACH + 1e-9
 
     def test_tokens(self, tmp_path: Path) -> None:
         with StubServer(behave) as server, pytest.raises(BudgetError, match=r"of 60 tokens.* to resume") as caught:
