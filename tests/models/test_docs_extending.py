@@ -14,7 +14,7 @@ import pytest
 from models.server import Call, Reply, StubServer, json_reply
 from models.vendors import ask
 
-from summeter.cli import show
+from summeter.cli.main import main
 from summeter.models.base import Completion, Message
 from summeter.models.prompts import Prompt
 from summeter.models.providers.provider import PROVIDERS, Options, Provider
@@ -95,7 +95,8 @@ def test_its_own_dialect_is_listed_and_its_faults_are_named(
     lab: Provider, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LAB_API_KEY", raising=False)
-    show.list_(what="models")
+    with pytest.raises(SystemExit):
+        main(["list", "models"])
     assert re.search(r"^lab/\.\.\. +LAB_API_KEY not set; the lab's own models$", capsys.readouterr().out, re.MULTILINE)
     with pytest.raises(UsageError, match="LAB_API_KEY"):
         bind({"judge": "lab/tiny"})

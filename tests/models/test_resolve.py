@@ -13,6 +13,7 @@ import pytest
 from models.server import asked
 from together import together
 
+from summeter.cli.main import main
 from summeter.models.base import Completion, Request
 from summeter.models.providers import provider as room
 from summeter.models.providers.provider import PROVIDERS, Options, Provider, providers
@@ -120,16 +121,16 @@ def test_other_packages_add_providers_but_replace_none() -> None:
 def test_a_provider_of_another_package_has_its_key_checked_and_is_listed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from summeter.cli import show
-
     with pytest.raises(UsageError, match=r"no key for https://models\.lab\.example/v1: .* LAB_API_KEY"):
         resolve("lab/m", environ={})
     monkeypatch.setenv("LAB_API_KEY", "k")
-    show.list_(what="models")
+    with pytest.raises(SystemExit):
+        main(["list", "models"])
     listed = capsys.readouterr().out
     assert re.search(r"^lab/\.\.\. +LAB_API_KEY is set; a lab's own models$", listed, re.MULTILINE)
     assert "replies by itself" in listed
-    show.doctor()
+    with pytest.raises(SystemExit):
+        main(["doctor"])
     assert re.search(r"^ok +LAB_API_KEY +is set$", capsys.readouterr().out, re.MULTILINE)
 
 
