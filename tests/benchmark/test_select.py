@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark.chains import bench, command
+from benchmark.chains import bench, command, write_lines
 
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.benchmark import run_step
@@ -26,9 +25,7 @@ from summeter.benchmark.select import (
     ranked,
     text_verdicts,
 )
-from summeter.benchmark.step import Manifest, WaitingError
-from summeter.benchmark.summarize import STEP as SUMMARIZE
-from summeter.benchmark.summarize import SummarizeSettings
+from summeter.benchmark.step import Manifest, WaitingError, read_manifest
 from summeter.data.dataset import Dataset, load, save
 from summeter.engine.api import evaluate
 from summeter.models.providers.scripted import Scripted
@@ -123,17 +120,16 @@ def selected(folder: Path, out: str = "out", **settings: Any) -> tuple[list[str]
 @pytest.mark.parametrize("documents", [1, 3])
 def test_a_text_with_a_refused_summary_is_unknown(documents: int, tmp_path: Path) -> None:
     sentences = [f"{TRUE} The river rose by {number} metres." for number in range(documents)]
-    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps({"document": text}) for text in sentences))
+    write_lines(tmp_path / "rows.jsonl", *({"document": text} for text in sentences))
     rules = [{"match": f"by {number} metres", "reply": {"summary": text}} for number, text in enumerate(sentences)]
-    refused = [{"match": "by 0 metres", "refusal": "I will not."}, *rules]
-    for name, script in (("big", rules), ("small", refused)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, script)))
-    models = {name: f"scripted/{tmp_path}/{name}.jsonl" for name in ("big", "small")}
-    run_step(SUMMARIZE, tmp_path / "rows.jsonl", tmp_path / "summarize", SummarizeSettings(models=models))
-    manifest = run_step(DETECT, tmp_path / "summarize", tmp_path / "detect", DetectSettings(detector="support"))
-    states = {"hallucinogenic": 0, "clean": documents - 1, "unknown": 1}
-    assert manifest.details["detector"]["texts"] == states
-    assert bench(tmp_path, {"select": {}}, input="detect") == 2
+    write_lines(tmp_path / "big.jsonl", *rules)
+    write_lines(tmp_path / "small.jsonl", {"match": "by 0 metres", "refusal": "I will not."}, *rules)
+    models = {name: f"scripted/{name}.jsonl" for name in ("big", "small")}
+    sections = {"summarize": {"models": models}, "detect": {"detector": "support"}, "select": {}}
+    assert bench(tmp_path, sections, input="rows.jsonl") == 2
+    texts = read_manifest(tmp_path / "out" / "detect").details["detector"]["texts"]
+    assert texts == {"hallucinogenic": 0, "clean": documents - 1, "unknown": 1}
+    assert not (tmp_path / "out" / "select").exists()
 
 
 class TestSelect:
@@ -185,9 +181,7 @@ class TestDetect:
             {"match": "rose by 2 metres", "reply": "I cannot say."},
             {"match": "It rained", "reply": {"1": fine, "2": fine}},
         ]
-        path = tmp_path / "rules.jsonl"
-        path.write_text("\n".join(map(json.dumps, rules)) + "\n")
-        return path
+        return write_lines(tmp_path / "rules.jsonl", *rules)
 
     def test_a_judge_over_all_systems(self, tmp_path: Path) -> None:
         save(dataset(3), tmp_path / "data")
@@ -244,8 +238,8 @@ class TestDetect:
             for summary in data.summaries
             for values in [{"a": (0.2, 0.4), "b": (0.9, 0.9)}[summary.system]] for index in range(2)
         ]  # fmt: skip
-        (tmp_path / "raw.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
-        command("outputs", "import", tmp_path / "data", tmp_path / "raw.jsonl", "-o", tmp_path / "run")
+        raw = write_lines(tmp_path / "raw.jsonl", *rows)
+        command("outputs", "import", tmp_path / "data", raw, "-o", tmp_path / "run")
         return tmp_path / "run"
 
     @pytest.mark.parametrize(("threshold", "errors"), [(0.3, 1), (0.5, 2), (0.1, 0)])
@@ -265,13 +259,10 @@ class TestDetect:
             tasks = CampaignFolder(tmp_path / "work" / "annotate" / "sentences").tasks.work
             assert sum(not (task.machine or {})["accepts"] for task in tasks) == 2 * errors
 
-    def test_values_without_labels_need_a_threshold(self, tmp_path: Path) -> None:
+    def test_a_threshold_decides_over_the_labels_of_the_evaluator_and_labels_values(self, tmp_path: Path) -> None:
         run = self.numbers(tmp_path)
-        assert bench(tmp_path, {"detect": {"detector": {"run": str(run)}}}, input="data") == 2
+        assert bench(tmp_path, {"detect": {"detector": {"run": str(run)}}}, input="data") == 2, "there are no labels"
         assert not (tmp_path / "out" / "detect").exists()
-
-    def test_a_threshold_decides_over_the_labels_of_the_evaluator(self, tmp_path: Path) -> None:
-        save(dataset(2), tmp_path / "data")
         for threshold, errors in ((0.0, 0), (1.1, 8)):
             detect = {"detector": {"evaluator": "support", "threshold": threshold}}
             assert bench(tmp_path, {"detect": detect}, input="data") == 0

@@ -18,21 +18,7 @@ BLOCK = re.compile(r"^```(bash|yaml|python|json)\n(.*?)^```", re.M | re.S)
 def rated(folder: Path) -> None:
     """Write short summaries of 48 documents by three systems, rated by the share of words about the document."""
     draw = random.Random(0)
-    words = [
-        "rain",
-        "river",
-        "bridge",
-        "valley",
-        "town",
-        "mayor",
-        "budget",
-        "school",
-        "bus",
-        "road",
-        "market",
-        "farmer",
-        "harvest",
-    ]
+    words = "rain river bridge valley town mayor budget school bus road market farmer harvest".split()  # noqa: SIM905
     lines = []
     for number in range(48):
         topic = draw.sample(words, 4)
@@ -61,9 +47,8 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         elif kind == "json":
             assert "ratings" in json.loads(text)["human"]
         else:
-            code = text if kind == "python" else None
-            for line in [code] if code is not None else text.strip().splitlines():
-                command = [sys.executable, "-c", line] if code is not None else shell(line)
+            for line in [text] if kind == "python" else text.strip().splitlines():
+                command = [sys.executable, "-c", line] if kind == "python" else shell(line)
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
                 ran.append(line)
