@@ -167,13 +167,14 @@ def test_local_folders_and_inactive_accounts_are_not_released(source: Path, tmp_
         raw: str = f"{home}/raw"
         campaign: dict[str, Any]
 
-    chosen = Paths(campaign={"platform": {"accounts": ["idle.person", "cleo"]}})
+    chosen = Paths(campaign={"platform": {"accounts": ["idle.person", "cleo", "/staff/second.person"]}})
     run_step(Step("annotate", Paths, people), source, tmp_path / "annotate", chosen)
     run_step(STEP, tmp_path / "annotate", tmp_path / "release", settings(tmp_path))
     assert verify(tmp_path / "release") == []
     everything = b"".join(file.read_bytes() for file in (tmp_path / "release").rglob("*") if file.is_file())
     assert str(home).encode() not in everything
     assert b"idle.person" not in everything
+    assert b"second.person" not in everything
     assert b"scripted/judge.jsonl" in everything
 
 
@@ -414,6 +415,9 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     ),
     "another licence of the data": (replaced("dataset.json", "CC-BY-4.0", "CC0-1.0"), "dataset.json", "CC0-1.0"),
     "another hash of the data": (replaced("dataset.json", '"hash": "', '"hash": "0'), "dataset.json", "hash"),
+    "no records at all": (
+        lambda release: [file.write_bytes(b"") for file in release.rglob("*.jsonl")] and None, "documents.jsonl", ""
+    ),
     "no summaries at all": (lambda release: (release / "summaries.jsonl").unlink(), "summaries.jsonl", ""),
     "a broken table": (
         lambda release: (release / "parquet" / "dev" / "judgments.parquet").write_bytes(b"PAR1") and None,

@@ -282,9 +282,8 @@ def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord
 
     Completion codes, hosts and local folders are removed.
     """
-    fields = _without_folders(record.model_dump())
-    settings = _with_accounts(fields["settings"], lambda account: names.get(account, account))
-    return StepRecord.model_validate({**fields, "settings": settings})
+    settings = _with_accounts(record.settings, lambda account: names.get(account, account))
+    return StepRecord.model_validate(_without_folders({**record.model_dump(), "settings": settings}))
 
 
 def _with_accounts(settings: Any, change: Callable[[str], Any]) -> Any:

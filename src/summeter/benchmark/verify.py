@@ -152,7 +152,10 @@ def _load(folder: Path, differences: list[Difference], *, check_hashes: bool) ->
         file = Path(error.filename or folder).name
         differences.append(Difference(file, f"cannot be read: {error.strerror or error}"))
         return None
-    return data if data.documents else None
+    if not data.documents:
+        differences.append(Difference(DOCUMENTS, "contains no documents"))
+        return None
+    return data
 
 
 # ---- comparison with a rebuilt release ----
