@@ -115,6 +115,8 @@ def test_ratings_on_another_scale_are_for_ranking_only() -> None:
     assert study.one(statistic="agreement").details["coefficient"] == "spearman"
     assert study.one(statistic="baseline_length").value > 0.9
     assert study.one(statistic="bias").value is None
+    assert study.one(statistic="rate_raw").reason == "on the judge's scale"
+    assert study.one(statistic="rate_ppi").value == pytest.approx(3, abs=0.5)
     assert {row.details["systems"] for row in study.where(statistic="system_ranking")} == {2}
 
 

@@ -523,6 +523,8 @@ class _Judged:
         rest, labelled = judged & np.isnan(votes), judged & ~np.isnan(votes)
         if not self.names:
             raw = self.draws(self.documents).mean(judge)
+            if raw.value is not None and not self.on_scale:
+                raw = replace(raw, reason="on the judge's scale")
             powered = ppi_mean(votes, judge, self.documents, self.options.confidence).estimate
         if binary and not rest.any():
             corrected = replace(self.mean(votes, labelled), reason="no unlabelled items: people's own rate")

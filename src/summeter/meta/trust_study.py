@@ -115,7 +115,7 @@ def _table(rows: Sequence[Row]) -> Table:
         for row in rows:
             if row.statistic != statistic or group_of(row) or row.value is None:
                 continue
-            remark = row.reason if statistic in ASSUMED else None
+            remark = row.reason if statistic in {"rate_raw", *ASSUMED} else None
             if statistic == "agreement":
                 remark = coefficient_name(row.details["coefficient"])
             elif statistic == "system_ranking":
