@@ -406,18 +406,19 @@ def changed(work: Path, manifest: Manifest) -> str | None:
     """Return a message if answers or decisions have changed since the step finished, or None."""
     for name, stored in manifest.details.get(ANSWERS, {}).items():
         try:
-            if (work / name).is_dir() and _answers_hash(work / name) != stored:
-                return f"the answers or decisions of the campaign {name} have changed"
+            if (work / name).is_dir():
+                with _open_campaign(work / name) as service:
+                    if _answers_hash(service) != stored:
+                        return f"the answers or decisions of the campaign {name} have changed"
         except InputError as error:
             return str(error)
     return None
 
 
-def _answers_hash(folder: Path) -> str:
+def _answers_hash(service: CampaignService) -> str:
     """Return a hash of the answers and decisions of a campaign that count."""
-    with _open_campaign(folder) as service:
-        counted = [answer.seq for key in service.state.items for answer in service.state.counted_answers(key)]
-        return digest([sorted(counted), sorted(decision.seq for decision in service.state.adjudicated.values())])
+    counted = [answer.seq for key in service.state.items for answer in service.state.counted_answers(key)]
+    return digest([sorted(counted), sorted(decision.seq for decision in service.state.adjudicated.values())])
 
 
 @contextmanager
@@ -608,7 +609,8 @@ def _import_labels(
     for plan in plans:
         with ExitStack() as stack:
             services = {folder.name: stack.enter_context(_open_campaign(folder)) for folder in folders[plan.name]}
-            details[ANSWERS] |= {folder.name: _answers_hash(folder) for folder in folders[plan.name]}
+            # The hash is of the answers that are read below, even if others are added in the meantime.
+            details[ANSWERS] |= {name: _answers_hash(service) for name, service in services.items()}
             for (name, service), arm in zip(services.items(), plan.folders.values(), strict=True):
                 details["campaigns"].append({"campaign": plan.name, **_campaign_row(service, arm)})
                 new_sets = {RAW: judgments_of(service)}
