@@ -53,6 +53,8 @@ def test_a_column_for_each_rater() -> None:
     assert data.ratings.unread == ("note",)
     with pytest.raises(InputError, match="2: ben: is a second rating of the coherence of this summary by 'ben'"):
         load(ROWS).with_ratings([rows[0], rows[0]], on="id", rater="ann,ben", aspects="coherence")
+    with pytest.raises(InputError, match="1: ann: is a second rating of the coherence of this summary by 'ann'"):
+        load(ROWS).with_ratings(rows[:1], on="id", rater="ann,ben,ann", aspects="coherence")
     with pytest.raises(UsageError, match="name the one aspect that they rated with aspects=ASPECT"):
         load(ROWS).with_ratings(rows, on="id", rater="ann,ben")
     with pytest.raises(UsageError, match="rater: ratings has no column 'bob'"):

@@ -206,8 +206,10 @@ def join(
         if who is None:
             faults.add(lines[row], rater, "is empty; give each rating the name of its rater")
             continue
-        if (first := row_of.setdefault((number, aspect, who), row)) != row:
+        if (first := row_of.get((number, aspect, who))) is not None:
             again.append((row, column, first, aspect, who))
+            continue
+        row_of[number, aspect, who] = row
         scores.setdefault(number, {}).setdefault(aspect, {})[who] = value
     for row, column, first, aspect, who in again if rater is not None else again[:1]:
         by = "" if rater is None else f" by {who!r}"
