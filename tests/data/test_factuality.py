@@ -120,12 +120,13 @@ def test_invalid_calls(tmp_path: Path) -> None:
 
 def test_llm_aggrefact_from_parquet(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    rows = [{"dataset": "Delta", "doc": "It rained.", "claim": claim, "label": label, "contamination_identifier": "x"}
+    unread = {"contamination_identifier": "x", "model": "m"}  # this layout has no systems
+    rows = [{"dataset": "Delta", "doc": "It rained.", "claim": claim, "label": label, **unread}
             for claim, label in (("Rain.", 1), ("Snow.", 0))]  # fmt: skip
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "test.parquet")
     found = read_benchmark("llm-aggrefact", [("test", tmp_path / "test.parquet")])
     assert [one.extra for one in found.data.summaries] == [{"dataset": "Delta", "cut": "test"}] * 2
-    assert len(set(found.data.systems)) == 2
+    assert len({name for name in found.data.systems if name.startswith("claim-")}) == 2
     assert found.released == {}
 
 

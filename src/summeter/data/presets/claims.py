@@ -70,8 +70,9 @@ class Claims:
         return next(iter((*filled, *present, *self.names(field))))
 
     def row(self, cells: Mapping[str, Any]) -> Columns:
-        """Return the row with the column names of flat rows."""
-        columns = {self.column(field, cells): name for field, name in _FIELDS.items()}
+        """Return the row with the column names of flat rows; a column of models counts only if the layout has one."""
+        fields = {field: name for field, name in _FIELDS.items() if field != "model" or field in self.columns}
+        columns = {self.column(field, cells): name for field, name in fields.items()}
         return renamed(cells, {column: name for column, name in columns.items() if column in cells})
 
 
