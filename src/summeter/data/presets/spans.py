@@ -76,7 +76,7 @@ def _convert_faithbench(joined: Joined) -> Iterable[Cells]:
             label = 1 if annotation.benign else annotation.label
             marks.append((annotation.summary_span, annotation.summary_start, {**annotator, "label": label}))
     spans = located_spans(summary, marks)
-    if spans is None:
+    if located_spans(summary, [mark for mark in marks if mark[0] is not None]) is None:
         what = "contains a span that is not in the summary; its spans are kept in `annotations` only"
         joined.warn("annotations", what)
     metadata = row.get("metadata")
