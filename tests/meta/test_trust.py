@@ -129,6 +129,12 @@ def test_reversed_pairs_of_systems_are_named() -> None:
     row = sm.trust(rows, document="document", resamples=20).one(statistic="system_ranking")
     assert row.details["reversed_pairs"] == [["a", "b"]]
     assert [row.details[name] for name in ("significant", "confirmed", "reversed")] == [3, 2, 1]
+    # The column of documents is read by its own name, even if systems are in a column with another name.
+    renamed = [{**{name: row[name] for name in ("item", "judge", "human")}, "system": row["document"],
+                "model": row["system"]} for row in rows]  # fmt: skip
+    same = sm.trust(renamed, document="system", system="model", resamples=20)
+    assert same.one(statistic="system_ranking").details["reversed_pairs"] == [["a", "b"]]
+    assert same.one(statistic="agreement").details["documents"] == 20
 
 
 def test_long_and_wide_files_and_labels_agree(tmp_path: Path) -> None:

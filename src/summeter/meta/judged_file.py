@@ -397,18 +397,21 @@ class _VoteFile:
                     self._fault(row, column, f"is a second vote of {who[rater]!r} on this item; {place}")
         self.faults.stop()
 
+        def names_in(column: str) -> Categorical:
+            return Categorical.of([cell_name(cells[column][row]) for row in of_row])
+
         def column_of(name: str) -> Categorical:
             column = columns.get(name, name)
             if column not in cells:
                 raise UsageError(Parameter("by"), f": {self.file} has no column {name!r}{nearest(name, cells)}")
-            return Categorical.of([cell_name(cells[column][row]) for row in of_row])
+            return names_in(column)
 
         roles = {"system": self.system, "domain": self.domain, "position": self.position}
         columns = {name: column for name, column in roles.items() if column is not None}
         values, labels, notes = self._values(votes, (len(raters), len(first)))
         by_document, size = self.document or self.item, len(of_row)
-        documents = Categorical.of(map(str, range(size))) if by_document is None else column_of(by_document)
-        systems = Categorical.same(None, size) if self.system is None else column_of("system")
+        documents = Categorical.of(map(str, range(size))) if by_document is None else names_in(by_document)
+        systems = Categorical.same(None, size) if self.system is None else names_in(self.system)
         source = f"file:{Path(self.file).name}|v:1"
         judges = [Rater(name, f"{name}|{source}", None, aspect or "") for name in raters]
         sample = Sample.of_values(Units.of_summaries(documents, systems), judges, values)
