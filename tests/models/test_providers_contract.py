@@ -283,6 +283,13 @@ def test_an_invalid_log_probability_fails_its_call(name: str, value: Any) -> Non
     assert caught.lacks == "logprobs"
 
 
+def test_google_omits_empty_tokens() -> None:
+    chosen = [{"token": "x", "logProbability": -1}, {"logProbability": -2}]
+    first = {"logprobsResult": {"chosenCandidates": chosen}, "content": {"parts": [{"text": "x"}]}}
+    reply, _ = VENDORS["google"].answer(json_reply({"candidates": [first]}), ask(top_logprobs=2))
+    assert [(token.token, token.logprob) for token in reply.logprobs or ()] == [("x", -1), ("", -2)]
+
+
 @pytest.mark.parametrize(("value", "wanted"), [(0, 0.0), (1e-7, 0.0), (-0.25, -0.25), (-(10**400), -9999.0)])
 def test_log_probabilities_above_zero_by_rounding_are_zero(value: Any, wanted: float) -> None:
     assert replies.logprob(value) == wanted

@@ -90,7 +90,8 @@ class Google(HttpLLM):
 def _logprobs(value: Any, request: Request) -> tuple[TokenLogprobs, ...] | None:
     """Return the log-probabilities of a reply, in which two parallel lists hold the chosen and the likely tokens."""
     result = replies.mapping(value)
-    chosen = replies.dicts(result.get("chosenCandidates"))
+    # Google's JSON omits empty strings.
+    chosen = [{"token": "", **entry} for entry in replies.dicts(result.get("chosenCandidates"))]
     tops = [top.get("candidates") for top in replies.dicts(result.get("topCandidates"))]
     pairs = zip(chosen, [*tops, *[None] * len(chosen)], strict=False)
     return replies.token_logprobs(pairs, "logProbability", request)
