@@ -183,14 +183,15 @@ def _of_run(machine: JudgeInput, gold: Gold | None, options: TrustOptions) -> It
     questions = machine.questions(judge=options.judge)
     found = False
     for question in questions:
-        for judge_aspect, aspect in options.aspect_pairs or [(question.aspect, question.aspect)]:
+        pairs = options.aspect_pairs or [(question.aspect, question.aspect)]
+        for aspect in (people for judge_aspect, people in pairs if judge_aspect == question.aspect):
             for level in (options.level,) if options.level is not None else (None, "summary"):
                 selected = {"aspect": aspect, "judgment_set": options.judgment_set, "source": options.source}
                 try:
                     votes = next(votes_to_compare(read.gold, VotesOptions(**selected, level=level)), None)
                 except UsageError:  # people did not judge the aspect at the level
                     votes = None
-                if judge_aspect != question.aspect or votes is None or votes.level == "pair" or votes.names:
+                if votes is None or votes.level == "pair" or votes.names:
                     continue
                 use = ValueOrLabel.VALUE if votes.level == Level.SUMMARY else ValueOrLabel.LABEL
                 scores = machine.scores(question, Level(votes.level), use)
