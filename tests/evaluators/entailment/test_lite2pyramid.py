@@ -14,7 +14,7 @@ from evaluators.networks import FakeNetwork, judge
 
 from summeter.evaluators.catalog import build
 from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid, Lite3Pyramid, read_units, values
-from summeter.records import Document, Judgment
+from summeter.records import Document, InputError, Judgment
 
 TEXT = "Ada sold the mill."
 FACTS = ("Ada sold something.", "The mill burnt.")
@@ -72,6 +72,9 @@ def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
     assert "units:" in Lite2Pyramid(units=file).sign({"lite2pyramid": "m"})
     (row,) = run(Lite3Pyramid(units=file), source=Document(id="e", text="Anything."))
     assert (row.status, row.reason) == ("skipped", "the file of units has no unit of this document")
+    (tmp_path / "cut.json").write_text('{"d": [')
+    with pytest.raises(InputError, match="is not valid JSON: EOF while parsing a list at line 1 column 7"):
+        Lite2Pyramid(units=tmp_path / "cut.json")
     file.write_text(json.dumps({"d": ["x"]}))
     again = Lite3Pyramid(units=file)
     assert again.sign({"lite3pyramid": "m"}) != Lite3Pyramid(units=tmp_path / "units.json", score="l3c").sign({})

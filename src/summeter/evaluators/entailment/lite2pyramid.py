@@ -211,7 +211,10 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Con
     try:
         lists = _LISTS.validate_json(file.text)
     except ValidationError as error:
-        field = str(next(iter(error.errors()[0]["loc"]), "")) or None
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise InputError.at(file.path, f"is not valid JSON: {first['ctx']['error']}") from error
+        field = str(next(iter(first["loc"]), "")) or None
         why = (
             "must be a JSON object with a list of units for each document id. A unit is a text, "
             '{"text": ..., "weight": a number above 0}, or {"words": [...], "frames": lists with one tag per word}'
