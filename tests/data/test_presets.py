@@ -498,9 +498,9 @@ def test_missing_spans_give_no_labels(tmp_path: Path) -> None:
     lost = [RAGTRUTH_ROW | {"labels": [GONE]}, RAGTRUTH_ROW | {"model": "n"}]
     data = read(tmp_path, "ragtruth", RAGTRUTH | {"response.jsonl": lost})
     assert {vote.target.system for vote in data.judgments("human.raw")} == {"n"}
-    for annotations, warned in ((LOST, True), (UNMARKED[1:], False)):  # an error without a passage is not a fault
+    for notes, warned in ((LOST, True), (UNMARKED[1:], False)):  # an error without a passage is not a fault
         (tmp_path / str(warned)).mkdir()
-        found = read(tmp_path / str(warned), "faithbench", {"batch_1.json": {"samples": [bench("m", annotations)]}})
+        found = read(tmp_path / str(warned), "faithbench", {"batch_1.json": {"samples": [bench("m", notes)]}})
         assert bool(found.warnings) == warned
         assert {vote.target.unit for vote in found.judgments("human.raw")} == {"summary"}
     xsum = read(tmp_path, "xsumfaith", *CASES["xsumfaith"][:2])
