@@ -24,7 +24,7 @@ def write(path: Path, content: Any) -> Path:
             writer = csv.DictWriter(handle, list(dict.fromkeys(column for row in content for column in row)))
             writer.writeheader()
             writer.writerows(content)
-    elif path.suffix == ".xlsm":
+    elif path.suffix in {".xlsx", ".xlsm"}:
         book = pytest.importorskip("openpyxl").Workbook()
         book.remove(book.active)
         for title, rows in content.items():

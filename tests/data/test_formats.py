@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from data.files import write
 from growth import assert_proportional
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,18 +182,6 @@ class TestJSON:
 
 
 class TestSheets:
-    def book(self, path: Path, **sheets: list[list[Any]]) -> Path:
-        import openpyxl
-
-        book = openpyxl.Workbook()
-        book.remove(book.active)
-        for name, rows in sheets.items():
-            sheet = book.create_sheet(name)
-            for cells in rows:
-                sheet.append(cells)
-        book.save(path)
-        return path
-
     def test_cells(self, tmp_path: Path) -> None:
         day = datetime.date(2020, 1, 2)
         table = [
@@ -202,7 +191,7 @@ class TestSheets:
             [],
             [8, "x", "y"],
         ]
-        path = self.book(tmp_path / "a.xlsx", One=table)
+        path = write(tmp_path / "a.xlsx", {"One": table})
         assert read(path) == [
             (3, {"doc_id": 7, "document": "It rained.", "summary": "", "day": "2020-01-02T00:00:00"}),
             (5, {"doc_id": 8, "document": "x", "summary": "y", "day": ""}),
@@ -216,7 +205,7 @@ class TestSheets:
         assert "is not a complete gzip file" in faults.listed[0].message
 
     def test_several_sheets(self, tmp_path: Path) -> None:
-        path, faults = self.book(tmp_path / "a.xlsx", One=[["a"], [1]], Two=[["b"], [2]]), Faults("F")
+        path, faults = write(tmp_path / "a.xlsx", {"One": [["a"], [1]], "Two": [["b"], [2]]}), Faults("F")
         assert [row.cells for row in read_rows(path, faults, "xlsx")] == [{"a": 1}]
         assert [str(each) for each in faults.warnings] == ["F: has several sheets; 'One' is read, not 'Two'"]
         assert formats.sheets(path, faults) == ("One", "Two")
